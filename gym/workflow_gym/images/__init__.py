@@ -1,0 +1,1 @@
+"""Guest images: recipes, and what is built from them."""

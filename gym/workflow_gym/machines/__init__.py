@@ -1,0 +1,1 @@
+"""Machines and the providers that make them."""

@@ -1,0 +1,1 @@
+"""The default provider: plain QEMU processes forked from templates, no daemon."""

@@ -1,0 +1,321 @@
+"""Forks machines from templates; boots images into templates."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import shutil
+import subprocess
+import threading
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from workflow_gym.deadline import Deadline
+from workflow_gym.errors import (
+    GuestCommandError,
+    GuestUnreachableError,
+    HostError,
+    MachineDiedError,
+    MachineTimeoutError,
+    MissingDependencyError,
+    TemplateError,
+    WorkflowGymError,
+)
+from workflow_gym.images.build import BuiltImage, build_image
+from workflow_gym.images.recipe import Image, load_image
+from workflow_gym.machines.base import Capabilities, Provider, Template
+from workflow_gym.machines.desktop import start_application
+from workflow_gym.machines.qemu.accelerator import Accelerator, choose_accelerator
+from workflow_gym.machines.qemu.command import QEMU, Hardware, overlay_command, qemu_command
+from workflow_gym.machines.qemu.machine import MachineFiles, QemuMachine, copy_sparse
+from workflow_gym.machines.qemu.process import QemuProcess
+from workflow_gym.machines.qemu.run_folder import RunFolder
+from workflow_gym.machines.qemu.template import Kind, QemuTemplate, TemplateStore
+from workflow_gym.machines.settle import SettleBounds, settle
+from workflow_gym.machines.ssh import SshShell
+from workflow_gym.paths import CachePaths
+
+_LOG = logging.getLogger(__name__)
+_BOOT_SECONDS = 600
+
+
+@cache
+def qemu_version() -> str:
+    """Return QEMU's version, such as "7.2.22".
+
+    Raises:
+        MissingDependencyError: QEMU is not installed.
+    """
+    try:
+        words = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout.split()
+    except (OSError, subprocess.CalledProcessError):
+        raise MissingDependencyError(
+            f"{QEMU} is not installed (Debian package qemu-system-x86); `workflow-gym doctor` lists all that is missing"
+        ) from None
+    return words[3]
+
+
+class Waiting(NamedTuple):
+    """A process that waits for device state, and its files."""
+
+    process: QemuProcess
+    files: MachineFiles
+
+    def discard(self) -> None:
+        """End the process and remove its files."""
+        self.process.close()
+        self.files.remove()
+
+
+class Spare(NamedTuple):
+    """A waiting process and the template that it is for."""
+
+    key: str
+    waiting: Waiting
+
+
+class QemuProvider(Provider):
+    """Plain QEMU processes, no daemon. All machines die with this process."""
+
+    name = "qemu"
+    capabilities = Capabilities(snapshot=True, pause=True)
+
+    def __init__(
+        self,
+        cache: CachePaths | None = None,
+        accelerator: Accelerator | None = None,
+        spares: int = 1,
+    ) -> None:
+        """Prepare; nothing is started yet but the guard of the run folder.
+
+        Args:
+            cache: where images and templates lie; by default the user's cache folder.
+            accelerator: KVM or TCG; by default what the host offers.
+            spares: how many processes wait for the next fork of the template that was forked last.
+
+        Raises:
+            MissingDependencyError: QEMU is not installed.
+            HostError: the cache folder cannot be written.
+        """
+        self._cache = cache or CachePaths.default()
+        self.accelerator = accelerator or choose_accelerator()
+        self.templates = TemplateStore(self._cache, f"qemu {qemu_version()} {self.accelerator.kind}")
+        self._run_folder = RunFolder(self._cache.machines)
+        self._lock = threading.Lock()
+        self._machines: set[QemuMachine] = set()
+        self._wanted_spares = spares
+        self._spares: list[Spare] = []
+        self._refill: threading.Thread | None = None
+        self._closed = False
+
+    # Templates
+
+    def image_template(self, image: str) -> QemuTemplate:
+        """Return the template of an image; see `Provider.image_template`."""
+        recipe = load_image(image)
+        key = self._template_key(recipe)
+        if found := self.templates.find(key):
+            return found
+        built = build_image(recipe, self._cache, self.progress)
+        with self.templates.lock(key):
+            return self.templates.find(key) or self._boot(recipe, built, key)
+
+    def _template_key(self, image: Image) -> str:
+        machine = f"{image.recipe.machine.model_dump_json()} {qemu_version()} {self.accelerator.arguments}"
+        return f"{image.key}-{hashlib.sha256(machine.encode()).hexdigest()[:8]}"
+
+    def find_template(self, key: str) -> QemuTemplate | None:
+        """Return a captured template; see `Provider.find_template`."""
+        return self.templates.find(key)
+
+    def _boot(self, image: Image, built: BuiltImage, key: str) -> QemuTemplate:
+        recipe = image.recipe
+        hardware = Hardware(recipe.machine.memory_mb, recipe.machine.processors, recipe.machine.screen)
+        folder = self._run_folder.new_machine()
+        disk, memory = folder / "disk.qcow2", folder / "memory"
+        try:
+            subprocess.run(overlay_command(disk, built.disk), check=True, capture_output=True, text=True)
+        except subprocess.CalledProcessError as error:
+            raise HostError(f"cannot create {disk}: {error.stderr.strip()}") from None
+        files = MachineFiles(folder, disk, memory, True, built, hardware)
+        with self._adopt(self._launch(files, incoming=False), files) as machine:
+            self.progress(f"{image.name}: booting the guest ({self.accelerator.kind})", "")
+            machine.resume()
+            self._wait_for_desktop(machine)
+            if recipe.application:
+                self.progress(f"{image.name}: starting {recipe.application.name}", "")
+                start_application(machine, recipe.application)
+            else:
+                settle(machine, SettleBounds(quiet=2.0, maximum=60))
+            self.progress(f"{image.name}: freezing the template", "")
+            return self._keep(machine, key, "image")
+
+    def _wait_for_desktop(self, machine: QemuMachine) -> None:
+        deadline = Deadline(_BOOT_SECONDS, "booting the guest")
+        process, image = machine.process, machine.files.image
+        shell = SshShell(process.forwarded_port, image.ssh_key, image.host_key, connect_seconds=15)
+        while True:
+            try:
+                shell.run(["test", "-e", "/run/desktop-is-up"], timeout=15)
+                shell.disconnect()
+                return
+            except (GuestCommandError, GuestUnreachableError, MachineTimeoutError):
+                if not process.alive:
+                    raise MachineDiedError(f"the guest did not boot; {process.obituary()}") from None
+                deadline.check(f"Its console ends with: {_tail(machine.files.folder / 'serial.log')}")
+                deadline.sleep(0.5)
+
+    # Forks
+
+    def fork(self, template: Template, *, branchable: bool = False) -> QemuMachine:
+        """Start a machine from a template; see `Provider.fork`."""
+        if not isinstance(template, QemuTemplate):
+            raise TypeError(f"{type(template).__name__} was not made by the qemu provider")
+        process, files = (None if branchable else self._take_spare(template)) or self._await_state(template, branchable)
+        try:
+            process.load_state(template.state)
+        except BaseException as error:
+            process.close()
+            files.remove()
+            if isinstance(error, TemplateError):
+                self.templates.discard(template)
+            raise
+        machine = self._adopt(process, files)
+        if not branchable:
+            self._order_spares(template)
+        return machine
+
+    def _await_state(self, template: QemuTemplate, branchable: bool = False) -> Waiting:
+        """Start a process that waits for the template's device state."""
+        folder = self._run_folder.new_machine()
+        memory = folder / "memory" if branchable else template.memory
+        files = MachineFiles(folder, folder / "disk.qcow2", memory, branchable, template.image, template.hardware)
+        try:
+            shutil.copyfile(template.empty_overlay, files.disk)
+            if branchable:
+                copy_sparse(template.memory, memory)
+            return Waiting(self._launch(files, incoming=True), files)
+        except OSError as error:
+            files.remove()
+            if isinstance(error, FileNotFoundError):
+                self.templates.discard(template)
+                raise TemplateError(f"the template {template.key} is damaged: {error}") from error
+            raise HostError(f"cannot fork {template.key}: {error}") from error
+        except BaseException:
+            files.remove()
+            raise
+
+    def _launch(self, files: MachineFiles, *, incoming: bool) -> QemuProcess:
+        return QemuProcess(
+            lambda monitor_fd: qemu_command(
+                files.hardware,
+                self.accelerator,
+                disk=files.disk,
+                kernel=files.image.kernel,
+                initrd=files.image.initrd,
+                memory=files.memory,
+                shared=files.shared_memory,
+                monitor_fd=monitor_fd,
+                incoming=incoming,
+                serial=None if incoming else files.folder / "serial.log",
+            ),
+            files.folder,
+        )
+
+    def _adopt(self, process: QemuProcess, files: MachineFiles) -> QemuMachine:
+        machine = QemuMachine(process, files, lambda machine, key: self._keep(machine, key, "capture"), self._release)
+        with self._lock:
+            self._machines.add(machine)
+        return machine
+
+    def _release(self, machine: QemuMachine) -> None:
+        with self._lock:
+            self._machines.discard(machine)
+
+    # Spares: processes that already wait for device state, so that a fork need not wait for QEMU's own start.
+
+    def _take_spare(self, template: QemuTemplate) -> Waiting | None:
+        with self._lock:
+            spare = next((spare for spare in self._spares if spare.key == template.key), None)
+            if spare:
+                self._spares.remove(spare)
+        return spare.waiting if spare and spare.waiting.process.alive else None
+
+    def _order_spares(self, template: QemuTemplate) -> None:
+        """Have the spares of this template made in the background, and those of other templates ended."""
+        with self._lock:
+            if self._closed or self._wanted_spares == 0 or (self._refill and self._refill.is_alive()):
+                return
+            self._refill = threading.Thread(target=self._make_spares, args=(template,), daemon=True)
+            self._refill.start()
+
+    def _make_spares(self, template: QemuTemplate) -> None:
+        while True:
+            with self._lock:
+                doomed = [spare for spare in self._spares if spare.key != template.key]
+                self._spares = [spare for spare in self._spares if spare.key == template.key]
+                enough = self._closed or len(self._spares) >= self._wanted_spares
+            for spare in doomed:
+                spare.waiting.discard()
+            if enough:
+                return
+            try:
+                waiting = self._await_state(template)
+            except WorkflowGymError as error:
+                _LOG.debug("no spare process: %s", error)  # The next fork meets the same trouble, and reports it.
+                return
+            with self._lock:
+                if not self._closed:
+                    self._spares.append(Spare(template.key, waiting))
+                    continue
+            waiting.discard()
+            return
+
+    # Captures
+
+    def _keep(self, machine: QemuMachine, key: str, kind: Kind) -> QemuTemplate:
+        """Freeze a machine into a template and put it in the store."""
+        files = machine.files
+        machine.come_to_rest()
+        folder = self._run_folder.new_machine()
+        try:
+            if not machine.freeze_into(folder):
+                self._move_memory_out_of_state(files, folder)
+            return self.templates.publish(folder, key, kind, files.image, files.hardware)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _move_memory_out_of_state(self, files: MachineFiles, folder: Path) -> None:
+        """Load a state that holds the memory into a process with shared memory, and save it again without."""
+        scratch = self._run_folder.new_machine()
+        apart = replace(
+            files, folder=scratch, disk=scratch / "disk.qcow2", memory=folder / "memory", shared_memory=True
+        )
+        copy_sparse(folder / "disk.qcow2", apart.disk)
+        process = self._launch(apart, incoming=True)
+        try:
+            process.load_state(folder / "state", with_memory=True)
+            process.save_state(folder / "state")
+        finally:
+            process.close()
+            apart.remove()
+
+    def close(self) -> None:
+        """Destroy every machine and spare that is left. May be called twice."""
+        with self._lock:
+            self._closed = True
+            machines, spares, refill = list(self._machines), self._spares, self._refill
+            self._spares = []
+        for spare in spares:
+            spare.waiting.discard()
+        for machine in machines:
+            machine.close()
+        if refill is not None and refill is not threading.current_thread():
+            refill.join()
+        self._run_folder.close()
+
+
+def _tail(log: Path) -> str:
+    return log.read_text(errors="replace")[-600:] if log.exists() else "(nothing)"
