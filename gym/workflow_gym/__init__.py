@@ -9,4 +9,5 @@ import gymnasium as gym
 
 __version__ = "0.1.0"
 
-gym.register(id="workflow_gym/WorkflowGym-v0", entry_point="workflow_gym.env:WorkflowGymEnv")
+# A guest runs in real time while a step lasts: resets are alike to the pixel, but steps need not be.
+gym.register(id="workflow_gym/WorkflowGym-v0", entry_point="workflow_gym.env:WorkflowGymEnv", nondeterministic=True)

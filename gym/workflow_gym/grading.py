@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
 from abc import ABC, abstractmethod
@@ -159,19 +162,38 @@ def grade(checks: Sequence[CheckSpec], evidence: Evidence, seconds: float = GRAD
     command = [sys.executable, "-m", "workflow_gym.grading_process"]
     package_root = str(Path(__file__).resolve().parents[1])
     try:
-        done = subprocess.run(
-            command, input=job.model_dump_json(), capture_output=True, text=True, timeout=seconds, cwd=package_root
-        )
+        status, answered, printed = _run_apart(command, job.model_dump_json(), package_root, seconds)
     except subprocess.TimeoutExpired:
         raise CheckerError(f"grading did not end within {seconds:g} s") from None
     except OSError as error:
         raise CheckerError(f"grading could not be started: {error}") from error
-    if done.returncode != 0:
-        raise CheckerError(f"grading ended with status {done.returncode}: {done.stderr.strip()[-2000:]}")
+    if status != 0:
+        raise CheckerError(f"grading ended with status {status}: {printed.strip()[-2000:]}")
     try:
-        answer = json.loads(done.stdout.splitlines()[-1])
+        answer = json.loads(answered)
         if "error" in answer:
             raise CheckerError(answer["error"])
         return Verdict.model_validate(answer["verdict"])
-    except (ValueError, IndexError, KeyError, TypeError) as error:
-        raise CheckerError(f"grading answered nonsense: {error!r}: {done.stdout[-500:]!r}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckerError(f"grading answered nonsense: {error!r}: {answered[-500:]!r}") from None
+
+
+def _run_apart(command: list[str], text: str, folder: str, seconds: float) -> tuple[int, str, str]:
+    """Run a command on `text`, end it with all that it started, and return its status and what it wrote to 1 and 2."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        encoding="utf-8",
+        errors="replace",
+        cwd=folder,
+        start_new_session=True,
+    ) as process:
+        try:
+            answered, printed = process.communicate(text, timeout=seconds)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    return process.returncode, answered, printed

@@ -116,7 +116,7 @@ def parse_chord(text: str) -> tuple[str, ...]:
         if cut >= 0 and not rest:
             raise ActionError(f"key chord {text!r} ends in '+'; to press plus itself write 'ctrl++'")
     keys: list[str] = []
-    for part in parts:
+    for part in (part.strip() or part for part in parts):
         keys += keys_for_character(part) if len(part) == 1 and part in _SHIFTED else (canonical_key(part),)
     if not keys:
         raise ActionError("an empty key chord was given")
@@ -129,8 +129,10 @@ def keys_for_character(char: str) -> tuple[str, ...]:
         return (_PLAIN[char],)
     if char in _SHIFTED:
         return ("shift", _SHIFTED[char])
+    if len(char) != 1:
+        return ()
     if char in _LETTERS_AND_DIGITS:
         return (char,)
-    if len(char) == 1 and char.isascii() and char.isalpha():
+    if char.isascii() and char.isalpha():
         return ("shift", char.lower())
     return ()

@@ -46,11 +46,13 @@ def load_class[T](spec: str, base: type[T], label: str) -> type[T]:
     """Import a class and make sure that it derives from `base`.
 
     Raises:
-        PluginError: as `load_object`, or the object is no subclass of `base`.
+        PluginError: as `load_object`, or the object is no subclass of `base`, or lacks methods that `base` demands.
     """
     found = load_object(spec, label)
     if not (isinstance(found, type) and issubclass(found, base)):
         raise PluginError(f"{label} {spec!r} must be a subclass of {base.__module__}.{base.__qualname__}")
+    if lacking := getattr(found, "__abstractmethods__", ()):
+        raise PluginError(f"{label} {spec!r} lacks the methods {', '.join(sorted(lacking))}")
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,19 +68,19 @@ def action_from_sample(sample: Mapping[str, Any]) -> Action:
     """
     try:
         fields = _fields(sample)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
         raise ActionError(f"not a member of the action space: {error!r}") from None
     return parse_action(fields)
 
 
 def _fields(sample: Mapping[str, Any]) -> dict[str, Any]:
-    kind = ACTION_TYPES[int(sample["type"])]
+    kind = _nth(ACTION_TYPES, sample["type"])
     point, end = _point(sample["point"]), _point(sample["end"])
     at = {
         "point": point,
         "modifiers": tuple(name for name, held in zip(MODIFIERS, sample["modifiers"], strict=True) if held),
     }
-    button = BUTTONS[int(sample["button"])]
+    button = _nth(BUTTONS, sample["button"])
     seconds = float(sample["seconds"][0])
     match kind:
         case "click":
@@ -94,9 +94,9 @@ def _fields(sample: Mapping[str, Any]) -> dict[str, Any]:
         case "scroll":
             own = {**at, "dx": int(sample["scroll"][0]), "dy": int(sample["scroll"][1])}
         case "key":
-            own = {"keys": KEYS[int(sample["key"])]}
+            own = {"keys": _nth(KEYS, sample["key"])}
         case "hold_key":
-            own = {"keys": KEYS[int(sample["key"])], "seconds": max(seconds, 0.01)}
+            own = {"keys": _nth(KEYS, sample["key"]), "seconds": max(seconds, 0.01)}
         case "type":
             own = {"text": str(sample["text"])}
         case "wait":
@@ -108,6 +108,12 @@ def _fields(sample: Mapping[str, Any]) -> dict[str, Any]:
         case _:
             own = {}
     return {"type": kind, **own}
+
+
+def _nth[T](values: Sequence[T], index: Any) -> T:
+    if int(index) < 0:
+        raise IndexError(f"{index} is negative")
+    return values[int(index)]
 
 
 def _point(pair: Any) -> dict[str, float]:

@@ -186,6 +186,6 @@ def test_mouse_down_stays_down_until_mouse_up() -> None:
 
 def test_actions_that_only_look_wait_or_end_touch_nothing() -> None:
     corner = Point(x=5, y=5)
-    looks = [Screenshot(), Done(), GiveUp(), Zoom(top_left=Point(x=0, y=0), bottom_right=corner)]
+    looks: list[Action] = [Screenshot(), Done(), GiveUp(), Zoom(top_left=Point(x=0, y=0), bottom_right=corner)]
     assert [events_for(action) for action in looks] == [[], [], [], []]
     assert events_for(Wait(seconds=3)) == [Elapsed(3)]

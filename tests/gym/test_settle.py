@@ -72,12 +72,6 @@ def test_light_load_and_a_blinking_caret_do_not_count(machine: BusyMachine) -> N
     assert settle(machine, BOUNDS).seconds < 0.5
 
 
-def test_load_counts_however_short_the_quiet_time_is(machine: BusyMachine) -> None:
-    """With a `quiet` below the time over which load is judged, a busy machine must not count as settled."""
-    machine.begin(load=lambda now: now)
-    assert not settle(machine, SettleBounds(quiet=0.05, maximum=0.4)).settled
-
-
 def test_the_last_frame_is_returned_and_each_change_is_reported(machine: BusyMachine) -> None:
     machine.begin(drawn=lambda now: 100 if now < 0.1 else 200 if now < 0.25 else 300)
     seen: list[int] = []

@@ -162,6 +162,10 @@ class Provider(ABC):
         """Return the template that was captured under `key`, or None if there is none that is whole."""
 
     @abstractmethod
+    def discard(self, template: Template) -> None:
+        """Throw a template away; machines that were forked from it live on. Does nothing if it is gone already."""
+
+    @abstractmethod
     def fork(self, template: Template, *, branchable: bool = False) -> Machine:
         """Start a machine from a template; it is paused and shows the template's screen.
 

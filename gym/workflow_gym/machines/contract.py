@@ -130,19 +130,27 @@ def captures_fork(provider: Provider, template: Template) -> None:
             _move_pointer(machine, 420, 420)
             picture = machine.screenshot()
             captured = machine.capture(key)
+            stack.callback(provider.discard, captured)
             _require(provider.find_template(key) == captured, "a captured template is not found by its key")
             for _ in range(2):
                 fork = stack.enter_context(provider.fork(captured))
                 _require(bool((fork.screenshot() == picture).all()), "a fork of a capture shows another picture")
                 with fork.running():
-                    _require(fork.shell.read_file("/home/user/mark", limit=9) == b"one", "a fork of a capture lost a file")
+                    _require(
+                        fork.shell.read_file("/home/user/mark", limit=9) == b"one", "a fork of a capture lost a file"
+                    )
                     fork.shell.write_file("/home/user/mark", b"fork")
             with machine.running():
                 _require(machine.shell.read_file("/home/user/mark", limit=9) == b"one", "a fork wrote into its origin")
                 machine.shell.write_file("/home/user/mark", b"two")
             again = machine.capture(f"{key}-again")
+            stack.callback(provider.discard, again)
             with provider.fork(again) as fork, fork.running():
-                _require(fork.shell.read_file("/home/user/mark", limit=9) == b"two", "a second capture is not the latest")
+                _require(
+                    fork.shell.read_file("/home/user/mark", limit=9) == b"two", "a second capture is not the latest"
+                )
+            provider.discard(again)
+            _require(provider.find_template(again.key) is None, "a discarded template is still found")
 
 
 def unknown_keys_find_nothing(provider: Provider, template: Template) -> None:

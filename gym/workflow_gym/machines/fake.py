@@ -233,6 +233,10 @@ class FakeProvider(Provider):
         """Return what was captured under `key`."""
         return self._templates[key][0] if key in self._templates else None
 
+    def discard(self, template: Template) -> None:
+        """Forget a template."""
+        self._templates.pop(template.key, None)
+
     def fork(self, template: Template, *, branchable: bool = False) -> FakeMachine:
         """Start a desktop from a template."""
         if template.key not in self._templates:

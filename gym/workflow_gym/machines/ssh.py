@@ -78,6 +78,9 @@ class SshShell(Shell):
         self._transport = transport
         return transport
 
+    def _connected_still(self) -> bool:
+        return self._transport is not None and self._transport.is_active()
+
     @contextlib.contextmanager
     def _translated(self, what: str, timeout: float) -> Iterator[None]:
         try:
@@ -111,6 +114,8 @@ class SshShell(Shell):
                 status = channel.recv_exit_status()
             finally:
                 channel.close()
+            if status == -1 and not self._connected_still():
+                raise EOFError("no exit status arrived")
         text = output.decode(errors="replace")
         if status != 0:
             raise GuestCommandError(line, status, text)

@@ -26,6 +26,8 @@ class View:
     """Which picture of the album is shown; None when it is lost."""
     title: str
     """The action in one line."""
+    opens: bool = True
+    """Whether it is the first action of its round; the others have the same note."""
     where: str = ""
     """Round, and place within the round."""
     time: str = ""
@@ -35,7 +37,7 @@ class View:
     note: str = ""
     """The agent's thought or the expert's caption."""
     text: str = ""
-    """All the text that the action carries."""
+    """The text that the action carries, when the title does not hold all of it."""
     stated: str = ""
     """The coordinates as the agent stated them, when they were not pixels."""
     chip: str = ""
@@ -86,6 +88,7 @@ def _round(
                 label=str(step.number),
                 picture=seen,
                 title=headline(step.action, screen),
+                opens=place == 1,
                 where=f"Round {step.round}{part}",
                 time=clock(step.at),
                 took=f"{step.seconds:.1f} s",

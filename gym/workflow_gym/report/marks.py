@@ -117,14 +117,15 @@ def pointer_after(action: Action, screen: Size, pointer: Pixel | None) -> Pixel 
 def headline(action: Action, screen: Size) -> str:
     """Return the action in one short line, with places in screen pixels."""
     match action:
-        case Click() | MouseDown() | MouseUp() | Move():
-            return f"{_gesture(action)} {_place(action, action.point, screen)}"
+        case Move():
+            return f"{_gesture(action)} to {_place(action, action.point, screen)}"
+        case Click() | MouseDown() | MouseUp() | Scroll():
+            return f"{_gesture(action)} at {_place(action, action.point, screen)}"
         case Drag():
-            stops = f" through {len(action.path) - 2} points" if len(action.path) > 2 else ""
             start, end = _place(action, action.path[0], screen), _place(action, action.path[-1], screen)
-            return f"{_gesture(action)} from {start.removeprefix('at ')} to {end.removeprefix('at ')}{stops}"
-        case Scroll():
-            return f"{_gesture(action)} {_place(action, action.point, screen)}"
+            bends = len(action.path) - 2
+            through = f" through {bends} point{'s' if bends > 1 else ''}" if bends else ""
+            return f"{_gesture(action)} from {start} to {end}{through}"
         case Key():
             return f"Press {chord(action.keys)}" + (f" × {action.repeat}" if action.repeat > 1 else "")
         case HoldKey():
@@ -137,7 +138,7 @@ def headline(action: Action, screen: Size) -> str:
             return "Look again"
         case Zoom():
             start, end = _place(action, action.top_left, screen), _place(action, action.bottom_right, screen)
-            return f"Zoom into {start.removeprefix('at ')} to {end.removeprefix('at ')}"
+            return f"Zoom into {start} to {end}"
         case Done():
             return "Done"
         case GiveUp():
@@ -170,10 +171,10 @@ def chip(action: Action) -> str:
 
 
 def long_text(action: Action) -> str:
-    """Return the whole text that an action carries."""
+    """Return the text that an action carries, or "" when there is none or the headline holds all of it."""
     match action:
         case TypeText():
-            return action.text
+            return action.text if shorten(action.text) != action.text else ""
         case Done():
             return action.answer
         case GiveUp():
@@ -246,9 +247,9 @@ def _wheel(action: Scroll) -> str:
 
 def _place(action: Click | MouseDown | MouseUp | Move | Drag | Scroll | Zoom, point: Point | None, screen: Size) -> str:
     if point is None:
-        return "at the pointer"
+        return "the pointer"
     try:
         pixel = point.to_pixels(action.space, screen)
     except ActionError:
-        return f"at ({point.x:g}, {point.y:g}), off the screen,"
-    return f"at ({pixel.x:g}, {pixel.y:g})"
+        return f"({point.x:g}, {point.y:g}) off the screen"
+    return f"({pixel.x:g}, {pixel.y:g})"

@@ -19,7 +19,7 @@
       const group = element("g", { class: mark === view.mark ? "" : "earlier" });
       const shapes = SHAPES[mark.shape](mark, unit);
       for (const [tag, attributes, look] of shapes.filter(([, , look]) => look !== "area")) {
-        group.append(element(tag, { ...attributes, class: `halo ${look || ""}`, "stroke-width": 6 * unit }));
+        group.append(element(tag, { ...attributes, class: `halo ${look || ""}`, "stroke-width": 5.5 * unit }));
       }
       for (const [tag, attributes, look] of shapes) {
         group.append(element(tag, { ...attributes, class: look === "area" ? "area" : `line ${look || ""}`, "stroke-width": 2.5 * unit }));
@@ -68,7 +68,7 @@
     },
     zoom({ points: [[left, top], [right, bottom]] }) {
       const box = { x: left, y: top, width: right - left, height: bottom - top };
-      return [["rect", box, "area"], ["rect", box]];
+      return [["rect", box]];
     },
   };
 
@@ -92,7 +92,8 @@
     }
     picture.alt = view.anchor === "end" ? "The last screen" : `The screen before step ${view.label}`;
     chip.classList.toggle("top", Boolean(view.mark) && view.mark.points.some(([, y]) => y > screen[1] * 0.8));
-    put("chip", view.chip);
+    chip.classList.toggle("refused", Boolean(view.error));
+    put("chip", [view.error && "✗ Refused", view.chip].filter(Boolean).join(": "));
     put("where", view.anchor === "end" ? "End" : `Step ${view.label} of ${views.length - 1} · ${view.where}`);
     put("title", view.title);
     put("error", view.error, "Refused: ");
@@ -109,6 +110,7 @@
       return row;
     }));
     draw();
+    $("caption").scrollTop = 0;
     slider.value = index;
     slider.setAttribute("aria-valuetext", `${view.anchor === "end" ? "End" : "Step " + view.label}: ${view.title}`);
     // Not `disabled`: a disabled button that has the focus swallows the keys.

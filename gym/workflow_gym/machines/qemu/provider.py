@@ -130,6 +130,10 @@ class QemuProvider(Provider):
         """Return a captured template; see `Provider.find_template`."""
         return self.templates.find(key)
 
+    def discard(self, template: Template) -> None:
+        """Throw a template away; see `Provider.discard`."""
+        self.templates.discard(template)
+
     def _boot(self, image: Image, built: BuiltImage, key: str) -> QemuTemplate:
         recipe = image.recipe
         hardware = Hardware(recipe.machine.memory_mb, recipe.machine.processors, recipe.machine.screen)

@@ -52,6 +52,8 @@ class TemplateManifest(BaseModel):
     """QEMU version and accelerator; device state loads only into the same."""
     disk_bytes: int
     """The length of disk.qcow2."""
+    overlay_bytes: int
+    """The length of overlay.qcow2."""
     state_sha256: str
     """The hash of the device state."""
 
@@ -149,7 +151,8 @@ class TemplateStore:
         if not template.image.disk.exists():
             raise TemplateError(f"{folder}: the image {manifest.image} that it was booted from is gone")
         try:
-            if template.disk.stat().st_size != manifest.disk_bytes or not self._sizes_fit(template):
+            sizes = (template.disk.stat().st_size, template.empty_overlay.stat().st_size)
+            if sizes != (manifest.disk_bytes, manifest.overlay_bytes) or not self._sizes_fit(template):
                 raise TemplateError(f"{folder}: a file is missing or cut short")
             if hashlib.sha256(template.state.read_bytes()).hexdigest() != manifest.state_sha256:
                 raise TemplateError(f"{folder}: its device state is damaged")
@@ -181,6 +184,10 @@ class TemplateStore:
         folder = self._cache.templates / key
         try:
             state = hashlib.sha256((work / "state").read_bytes()).hexdigest()
+            # The overlay names its backing file by the final path, which does not exist yet: say "unsafe" (-u) so.
+            command = overlay_command(work / "overlay.qcow2", folder / "disk.qcow2")
+            size = _virtual_size(work / "disk.qcow2")
+            subprocess.run([*command[:2], "-u", *command[2:], str(size)], check=True, capture_output=True)
             manifest = TemplateManifest(
                 key=key,
                 kind=kind,
@@ -191,15 +198,12 @@ class TemplateStore:
                 screen=hardware.screen,
                 machine_type=self._machine_type,
                 disk_bytes=(work / "disk.qcow2").stat().st_size,
+                overlay_bytes=(work / "overlay.qcow2").stat().st_size,
                 state_sha256=state,
             )
+            write_atomically(work / "manifest.json", manifest.model_dump_json(indent=2))
             if folder.exists():
                 self._remove(folder)
-            # The overlay names its backing file by the final path, which does not exist yet: say "unsafe" (-u) so.
-            command = overlay_command(work / "overlay.qcow2", folder / "disk.qcow2")
-            size = _virtual_size(work / "disk.qcow2")
-            subprocess.run([*command[:2], "-u", *command[2:], str(size)], check=True, capture_output=True)
-            write_atomically(work / "manifest.json", manifest.model_dump_json(indent=2))
             work.rename(folder)
         except (OSError, subprocess.CalledProcessError) as error:
             raise HostError(f"cannot keep the template {key}: {error}") from error
@@ -210,10 +214,9 @@ class TemplateStore:
             self._evict(keep=key)
         return template
 
-    def discard(self, template: QemuTemplate) -> None:
-        """Throw a template away, since it turned out not to work."""
-        self._verified.pop(template.key, None)
-        self._remove(template.folder)
+    def discard(self, template: Template) -> None:
+        """Throw a template away. Does nothing if it is gone already."""
+        self._remove(self._cache.templates / template.key)
 
     def _remove(self, folder: Path) -> None:
         self._verified.pop(folder.name, None)
