@@ -56,6 +56,7 @@ class _Episode:
     artifacts: Path
     frame: Frame
     rounds: int = 0
+    carried_out: int = 0
     zoomed: Frame | None = None
     settled: bool = True
     ended_by: Done | GiveUp | None = None
@@ -68,10 +69,11 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
     Action: a member of `action_space`, an `Action`, or a sequence of `Action`s that are carried out in one round.
     Reward: 0 until the episode ends, then the verdict.
 
-    `info` holds after every step: `round` (int), `outcome` (None until the end), `action_error` (text for the agent,
-    or None), `settled` (whether the screen came to rest) and `seconds` (how long the step took); after a zoom also
-    `zoom`, the enlarged region. At the end it holds `outcome` (see `Outcome`), `verdict` (see
-    `workflow_gym.grading.Verdict`) and `artifacts` (the folder of collected files).
+    `info` holds after every step: `round` (int), `outcome` (None until the end), `carried_out` (how many actions of
+    the round were), `action_error` (why the next one was refused, as text for the agent, or None), `settled` (whether
+    the screen came to rest) and `seconds` (how long the step took); after a zoom also `zoom`, the enlarged region. At
+    the end it holds `outcome` (see `Outcome`), `verdict` (see `workflow_gym.grading.Verdict`) and `artifacts` (the
+    folder of collected files).
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 - Gymnasium reads a plain dict.
@@ -106,7 +108,7 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
         self.task = task if isinstance(task, Task) else load_task(task)
         self.screen = load_image(self.task.spec.image).recipe.machine.screen
         self.render_mode = render_mode
-        self.observation_space = observation_space(self.screen)
+        self.observation_space = observation_space(self.screen, self.task.spec.instruction)
         self.action_space = action_space(self.screen)
         self._provider_name = provider if isinstance(provider, str) else None
         self._own_provider = provider if isinstance(provider, Provider) else None
@@ -169,11 +171,12 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
         if episode is None:
             raise ResetNeededError("call reset() first: there is no running episode")
         started = time.monotonic()
-        episode.zoomed, problem = None, None
+        episode.zoomed, episode.carried_out, problem = None, 0, None
         try:
             try:
                 for single in self._as_actions(action):
                     self._carry_out(single, episode)
+                    episode.carried_out += 1
             except ActionError as error:
                 problem = str(error)
             episode.rounds += 1
@@ -202,7 +205,7 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
 
     def _carry_out(self, action: Action, episode: _Episode) -> None:
         if episode.ended_by is not None:
-            return
+            raise ActionError(f"{action.type} came after the action that ended the episode")
         action = action.to_pixels(self.screen)
         if isinstance(action, Done | GiveUp):
             episode.ended_by = action
@@ -242,6 +245,7 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
         info: dict[str, Any] = {
             "round": episode.rounds,
             "outcome": None,
+            "carried_out": episode.carried_out,
             "action_error": problem,
             "settled": episode.settled,
             "seconds": time.monotonic() - started,

@@ -11,7 +11,7 @@ from typing import Any
 from workflow_gym.actions import Action
 from workflow_gym.agent import Agent
 from workflow_gym.env import Outcome, WorkflowGymEnv
-from workflow_gym.errors import AgentError, CheckerError, MachineError
+from workflow_gym.errors import AgentError, CheckerError, MachineError, WorkflowGymError
 from workflow_gym.images.recipe import load_image
 from workflow_gym.machines.base import Provider
 from workflow_gym.paths import TrialPaths
@@ -109,7 +109,13 @@ def _play(env: WorkflowGymEnv, plan: TrialPlan, recorder: Recorder, progress: _P
     over = False
     while not over:
         actions = list(_ask(plan.agent, observation, info))
-        observation, progress.reward, terminated, truncated, info = env.step(actions)
+        try:
+            observation, progress.reward, terminated, truncated, info = env.step(actions)
+        except WorkflowGymError as error:
+            # What led there is worth having: the last picture stands for the one that never came.
+            broken = info | {"round": info["round"] + 1, "carried_out": 0, "action_error": str(error)}
+            recorder.add(actions, plan.agent.note, observation["screenshot"], broken)
+            raise
         progress.rounds, progress.info = info["round"], info
         recorder.add(actions, plan.agent.note, observation["screenshot"], info)
         on_round(progress.rounds, plan.agent.note)

@@ -6,14 +6,14 @@ import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 from PIL import Image as Picture
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from workflow_gym.actions import Action, Size
+from workflow_gym.actions import Action, Size, Zoom
 from workflow_gym.env import Outcome
-from workflow_gym.errors import FormatError
+from workflow_gym.errors import ActionError, FormatError
 from workflow_gym.grading import Verdict
 from workflow_gym.machines.base import Frame
 from workflow_gym.paths import TrialPaths, write_atomically
@@ -67,8 +67,12 @@ class StepRecord(_Frozen):
     """How long the environment took for the round."""
     settled: bool
     """Whether the screen came to rest."""
+    state: Literal["done", "refused", "skipped"] = "done"
+    """Whether the action was carried out; after a refused one, the rest of its round is skipped."""
     error: str | None = None
-    """Why the action was refused, if it was."""
+    """Why the action was refused, or what broke while it was carried out."""
+    zoom: str | None = None
+    """The enlarged region that a zoom showed, relative to the trial's folder."""
 
 
 class ResultRecord(_Frozen):
@@ -116,6 +120,8 @@ class Recorder:
         self.paths = paths
         self._start = datetime.now(UTC)
         self._count = 0
+        self.actions = 0
+        """How many actions have been carried out."""
         self._steps = paths.steps.open("a", encoding="utf-8", buffering=1)
         write_atomically(paths.trial, record.model_dump_json(indent=2))
 
@@ -123,11 +129,6 @@ class Recorder:
     def seconds(self) -> float:
         """Seconds since the trial began."""
         return (datetime.now(UTC) - self._start).total_seconds()
-
-    @property
-    def actions(self) -> int:
-        """How many actions have been recorded."""
-        return max(0, self._count - 1)
 
     def add(self, actions: Sequence[Action | None], note: str, frame: Frame, info: dict[str, Any]) -> None:
         """Record one round: its actions, and the observation that followed all of them.
@@ -138,22 +139,32 @@ class Recorder:
             frame: the observation, (height, width, 3) uint8.
             info: what the environment said.
         """
-        name = f"screenshots/{self._count + len(actions) - 1:04d}.png"
-        Picture.fromarray(frame).save(self.paths.root / name, compress_level=1)
-        for action in actions:
+        screenshot = self._save(f"{self._count + len(actions) - 1:04d}", frame)
+        zoom = self._save(f"{self._count + len(actions) - 1:04d}-zoom", info["zoom"]) if "zoom" in info else None
+        carried_out = len(actions) if actions[0] is None else info["carried_out"]
+        for index, action in enumerate(actions):
+            refused = index == carried_out
             step = StepRecord(
                 number=self._count,
                 round=info["round"],
                 action=action,
                 note=note,
-                screenshot=name,
+                screenshot=screenshot,
                 at=self.seconds,
                 seconds=info["seconds"],
                 settled=info["settled"],
-                error=info["action_error"],
+                state="done" if index < carried_out else "refused" if refused else "skipped",
+                error=info["action_error"] if refused else None,
+                zoom=zoom if isinstance(action, Zoom) else None,
             )
             self._steps.write(step.model_dump_json() + "\n")
             self._count += 1
+        self.actions += carried_out if actions[0] is not None else 0
+
+    def _save(self, name: str, frame: Frame) -> str:
+        path = f"screenshots/{name}.png"
+        Picture.fromarray(frame).save(self.paths.root / path, compress_level=1)
+        return path
 
     def close(self) -> None:
         """Close the files."""
@@ -176,9 +187,9 @@ def read_trial(paths: TrialPaths) -> Trial:
         result = None
         if paths.result.exists():
             result = ResultRecord.model_validate_json(paths.result.read_text(encoding="utf-8"))
-        lines = paths.steps.read_text(encoding="utf-8").split("\n") if paths.steps.exists() else []
+        lines = paths.steps.read_bytes().split(b"\n") if paths.steps.exists() else []
         whole = lines[:-1]  # Every whole line ends in a newline; what follows the last one was cut off by a crash.
         steps = tuple(StepRecord.model_validate_json(line) for line in whole if line)
-    except (OSError, ValidationError) as error:
+    except (OSError, UnicodeDecodeError, ValidationError, ActionError) as error:
         raise FormatError(f"{paths.root} holds no readable trial: {error}") from None
     return Trial(record=record, steps=steps, result=result)

@@ -50,12 +50,17 @@ def action_space(screen: Size) -> spaces.Dict:
     )
 
 
-def observation_space(screen: Size) -> spaces.Dict:
-    """Return the space of observations: `screenshot` (height, width, 3) uint8 RGB, and `instruction` text."""
+def observation_space(screen: Size, instruction: str = "") -> spaces.Dict:
+    """Return the space of observations: `screenshot` (height, width, 3) uint8 RGB, and `instruction` text.
+
+    Instructions in European scripts share one space, so that their tasks can stand in one vector environment. The
+    characters of any other `instruction` are added to its own space, since all of Unicode would be slow to hand around.
+    """
+    characters = _INSTRUCTION_CHARACTERS | frozenset(instruction)
     return spaces.Dict(
         {
             "screenshot": spaces.Box(0, 255, shape=(screen.height, screen.width, 3), dtype=np.uint8),
-            "instruction": spaces.Text(min_length=0, max_length=MAX_INSTRUCTION, charset=_INSTRUCTION_CHARACTERS),
+            "instruction": spaces.Text(min_length=0, max_length=MAX_INSTRUCTION, charset=characters),
         }
     )
 

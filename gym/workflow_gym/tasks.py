@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import posixpath
 from functools import cached_property
 from pathlib import Path
@@ -64,6 +65,13 @@ class InputFile(_Section):
     """Where it goes in the guest."""
 
     _check_path = field_validator("path")(_guest_path)
+
+    @field_validator("file")
+    @classmethod
+    def _below_inputs(cls, value: str) -> str:
+        if posixpath.isabs(value) or posixpath.normpath(value) != value or value.split("/")[0] == "..":
+            raise ValueError("must be a normal path below the task's inputs/ folder")
+        return value
 
 
 class CollectedFile(_Section):
@@ -179,6 +187,8 @@ class Task:
         for index, entry in enumerate(self.spec.inputs):
             if not (self.inputs / entry.file).is_file():
                 raise FormatError(f"{self._file}: inputs.{index}.file: {self.inputs / entry.file} does not exist")
+        if len({entry.path for entry in self.spec.inputs}) < len(self.spec.inputs):
+            raise FormatError(f"{self._file}: inputs: two files go to the same path")
         names = [entry.name for entry in self.spec.collect]
         if len(set(names)) < len(names):
             raise FormatError(f"{self._file}: collect: two files have the same name")
@@ -239,9 +249,12 @@ class Task:
 
 def _read_steps(path: Path) -> list[ExpertStep]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        # Not splitlines(), which also cuts at characters that JSON allows inside a string.
+        lines = path.read_text(encoding="utf-8").split("\n")
     except OSError as error:
         raise FormatError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: {error}") from None
     steps = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -270,7 +283,7 @@ def load_task(name: str | Path) -> Task:
         UnknownNameError: there is none; near names are suggested.
         FormatError: it is malformed.
     """
-    folder = Path(name).expanduser()
+    folder = Path(os.path.expanduser(name))
     if (folder / "task.toml").is_file() and len(folder.resolve().parts) > 3:
         folder = folder.resolve()
         return Task(folder, "/".join(folder.parts[-3:]))

@@ -11,7 +11,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from workflow_gym.actions import Size
-from workflow_gym.errors import UnknownNameError
+from workflow_gym.errors import FormatError, UnknownNameError
 from workflow_gym.paths import data_dir
 from workflow_gym.toml_files import read_toml
 
@@ -30,6 +30,13 @@ class MachineSection(_Section):
     screen: Size = Size(1280, 800)
     """Screen size in pixels; models take 1280×800 unscaled."""
 
+    @field_validator("screen")
+    @classmethod
+    def _has_pixels(cls, value: Size) -> Size:
+        if min(value) < 1:
+            raise ValueError("width and height must be positive")
+        return value
+
 
 class ApplicationSection(_Section):
     """The application that the image is for, started as the desktop user."""
@@ -46,6 +53,13 @@ class ApplicationSection(_Section):
     """How long a start may take."""
     quiet_seconds: float = Field(default=2.0, gt=0)
     """How long the screen must be still, and the guest idle, for the application to count as ready."""
+
+    @field_validator("open")
+    @classmethod
+    def _names_the_file(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if value and not any("{path}" in word for word in value):
+            raise ValueError('must hold "{path}", where the file goes')
+        return value
 
     @field_validator("window")
     @classmethod
@@ -85,8 +99,12 @@ class ImageRecipe(_Section):
 class Image:
     """A recipe together with its name, folder and content hash."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, above: tuple[str, ...] = ()) -> None:
         """Read the recipe in `folder`.
+
+        Args:
+            folder: the recipe's folder.
+            above: the names of the images that are layered over this one.
 
         Raises:
             FormatError: the recipe is malformed.
@@ -94,7 +112,12 @@ class Image:
         self.name = folder.name
         self.folder = folder
         self.recipe = read_toml(folder / "image.toml", ImageRecipe)
-        self.base = Image(folder.parent / self.recipe.base) if self.recipe.base else None
+        if self.name in above:
+            raise FormatError(
+                f"{folder / 'image.toml'}: base: {', '.join(above)} are layered over each other in a circle"
+            )
+        layers = (*above, self.name)
+        self.base = Image(folder.parent / self.recipe.base, layers) if self.recipe.base else None
 
     @property
     def files(self) -> list[Path]:

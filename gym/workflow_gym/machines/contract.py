@@ -120,7 +120,7 @@ def commands_tell_how_they_ended(provider: Provider, template: Template) -> None
 
 
 def captures_fork(provider: Provider, template: Template) -> None:
-    """A machine captured in mid-work forks with files and screen as they were, and goes on itself, however it was forked."""
+    """A machine captured in mid-work forks with files and screen as they were, and goes on itself."""
     for branchable in (False, True):
         key = f"contract-{secrets.token_hex(4)}"
         with ExitStack() as stack:
