@@ -10,9 +10,11 @@ import pytest
 from hypothesis import settings
 
 from workflow_gym.env import WorkflowGymEnv
-from workflow_gym.machines.fake import FakeProvider
+from workflow_gym.machines.fake import FakeProvider, FakeTemplate
 from workflow_gym.machines.qemu.provider import QemuProvider
 from workflow_gym.machines.settle import SettleBounds
+from workflow_gym.providers import SharedProvider
+from workflow_gym.staging import task_template
 from workflow_gym.tasks import Task, load_task
 
 # The same examples in every run; `--hypothesis-profile=hunt` looks further.
@@ -40,11 +42,32 @@ def quick() -> SettleBounds:
     return SettleBounds(quiet=0.01, maximum=2.0)
 
 
+@pytest.fixture(scope="session")
+def note_start(note: Task) -> FakeTemplate:
+    """The start of the note task. Making it takes seconds, since an application is watched until it has settled."""
+    start = task_template(FakeProvider(), note)
+    assert isinstance(start, FakeTemplate)
+    return start
+
+
 @pytest.fixture
-def provider() -> Iterator[FakeProvider]:
+def provider(note_start: FakeTemplate) -> Iterator[FakeProvider]:
+    """A provider that has the start of the note task, and of what `write_task` makes of it."""
     provider = FakeProvider()
+    for key in (note_start.key, note_start.key.replace("-note-", "-copy-")):
+        provider.keep(key, note_start.screen, note_start.desktop, "homebank")
     yield provider
     provider.close()
+
+
+@pytest.fixture(scope="session")
+def shared_fake(note_start: FakeTemplate) -> Iterator[None]:
+    """Keeps the provider that is called "fake" open in this process, with the start of the note task."""
+    share = SharedProvider("fake")
+    assert isinstance(share.provider, FakeProvider)
+    share.provider.keep(note_start.key, note_start.screen, note_start.desktop, "homebank")
+    yield
+    share.close()
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ class RandomAgent(Agent):
 
     def reset(self, task: Task, screen: Size) -> None:
         """Seed the sequence anew."""
+        self._screen = screen
         self._space = action_space(screen)
         self._space.seed(0)
 
@@ -26,7 +27,7 @@ class RandomAgent(Agent):
         """Return one valid random action."""
         while True:
             try:
-                action = action_from_sample(self._space.sample())
+                action = action_from_sample(self._space.sample()).to_pixels(self._screen)
             except ActionError:
                 continue
             if not isinstance(action, Done | GiveUp):

@@ -439,15 +439,14 @@ class BudgetsAre(XhbChecker):
 class RestUnchanged(XhbChecker):
     """Everything that the task does not ask for is as it was in the input file.
 
-    Accounts (with their properties) and transactions of accounts that are not named in `accounts`; payees and
-    categories that are not named; rules and templates, unless other checks look at them. Budgets are left to
-    `BudgetsAre`.
+    Accounts and their properties, transactions, payees and categories, apart from those that are named; rules and
+    templates, unless other checks look at them. Budgets are left to `BudgetsAre`.
     """
 
     since: str
     """The input file that the task began with."""
     accounts: tuple[str, ...] = ()
-    """Accounts that other checks look at."""
+    """Accounts whose transactions other checks look at, and accounts that are to be added."""
     payees: tuple[str, ...] = ()
     """Payees that are to be added."""
     categories: tuple[str, ...] = ()
@@ -465,22 +464,21 @@ class RestUnchanged(XhbChecker):
 
     def check_ledger(self, ledger: Ledger, evidence: Evidence) -> Iterator[Criterion]:
         """Compare part by part."""
-        before, after = (self._parts(source) for source in (Ledger.load(evidence.inputs / self.since), ledger))
+        start = Ledger.load(evidence.inputs / self.since)
+        added = set(self.accounts) - {account.name for account in start.accounts}
+        before, after = self._parts(start, added), self._parts(ledger, added)
         for name, old, new in zip(self.requirements(), before, after, strict=True):
-            lost, added = Counter(old) - Counter(new), Counter(new) - Counter(old)
-            signs = [*(f"- {item}" for item in lost.elements()), *(f"+ {item}" for item in added.elements())]
+            lost, extra = _difference(old, new)
+            signs = [*(f"- {item}" for item in lost), *(f"+ {item}" for item in extra)]
             yield Criterion(name=name, met=not signs, expected="unchanged", found=_some(signs, "unchanged"))
 
-    def _parts(self, ledger: Ledger) -> list[list[str]]:
+    def _parts(self, ledger: Ledger, added: set[str]) -> list[list[str]]:
+        categories = (entry for entry in ledger.categories if entry.path not in self.categories)
         parts = [
-            [_line(account) for account in ledger.accounts if account.name not in self.accounts],
+            [_line(account) for account in ledger.accounts if account.name not in added],
             [_line(entry) for entry in ledger.transactions if entry.account not in self.accounts],
             [name for name in ledger.payees if name not in self.payees],
-            [
-                f"{entry.path} (income: {entry.income})"
-                for entry in ledger.categories
-                if entry.path not in self.categories
-            ],
+            [f"{entry.path} ({'income' if entry.income else 'expense'})" for entry in categories],
         ]
         if not self.rules:
             parts.append([_line(rule) for rule in ledger.rules])

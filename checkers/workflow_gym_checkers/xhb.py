@@ -356,7 +356,7 @@ class _Reader:
             date=date,
             amount=_money(item.get("amount")),
             payee=_name(self._payees, item, "payee"),
-            category=_name(self._categories, item, "category"),
+            category=self._category_of(item),
             mode=_word(PAYMENT_MODES, item, "paymode"),
             memo=item.get("wording", ""),
             number=item.get("info", ""),
@@ -379,7 +379,7 @@ class _Reader:
             limit=_integer(item, "limit") if flags & limited else 0,
             weekend=_word(WEEKENDS, item, "weekend"),
             payee=_name(self._payees, item, "payee"),
-            category=_name(self._categories, item, "category"),
+            category=self._category_of(item),
             mode=_word(PAYMENT_MODES, item, "paymode"),
             memo=item.get("wording", ""),
             number=item.get("info", ""),
@@ -396,6 +396,10 @@ class _Reader:
             if _integer(item, "st") == 3:
                 return "void"
         return _word(STATUSES, item, "st")
+
+    def _category_of(self, item: Element) -> str:
+        # HomeBank keeps the category that an entry had before it was split, and ignores it.
+        return "" if item.get("samt") else _name(self._categories, item, "category")
 
     def _splits(self, item: Element) -> tuple[Split, ...]:
         if not item.get("samt"):

@@ -28,6 +28,7 @@ def collect(machine: Machine, task: Task, artifacts: Path, answer: str = "") -> 
     missing: dict[str, str] = {}
     with machine.running():
         for entry in task.spec.collect:
+            (artifacts / entry.name).unlink(missing_ok=True)  # An earlier episode may have been given this folder too.
             try:
                 (artifacts / entry.name).write_bytes(_read_when_written(machine, entry))
             except FileNotFoundError:

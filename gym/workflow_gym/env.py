@@ -105,6 +105,8 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
             raise InputError(f"reward must be 'binary' or 'fraction', not {reward!r}")
         if render_mode not in (None, "rgb_array"):
             raise InputError(f"render_mode must be 'rgb_array' or None, not {render_mode!r}")
+        if not isinstance(provider, str | Provider):
+            raise InputError(f"provider must be a name or a Provider, not {provider!r}")
         self.task = task if isinstance(task, Task) else load_task(task)
         self.screen = load_image(self.task.spec.image).recipe.machine.screen
         self.render_mode = render_mode
@@ -239,7 +241,8 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
         return float(verdict.passed) if self._reward == "binary" else verdict.fraction
 
     def _observe(self, frame: Frame) -> Observation:
-        return {"screenshot": frame, "instruction": self.task.spec.instruction}
+        # A copy, so that what the caller does to it shows in no later observation.
+        return {"screenshot": frame.copy(), "instruction": self.task.spec.instruction}
 
     def _info(self, episode: _Episode, started: float, problem: str | None = None) -> dict[str, Any]:
         info: dict[str, Any] = {

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from workflow_gym.actions import Action
+from workflow_gym.actions import Action, BaseAction, Size
 from workflow_gym.agent import Agent
 from workflow_gym.env import Outcome, WorkflowGymEnv
 from workflow_gym.errors import AgentError, CheckerError, MachineError, WorkflowGymError
@@ -105,7 +105,7 @@ def _run(plan: TrialPlan, recorder: Recorder, progress: _Progress, on_round: OnR
 def _play(env: WorkflowGymEnv, plan: TrialPlan, recorder: Recorder, progress: _Progress, on_round: OnRound) -> Outcome:
     observation, info = env.reset(seed=plan.seed, options={"artifacts": recorder.paths.artifacts})
     recorder.add((None,), "", observation["screenshot"], info)
-    plan.agent.reset(plan.task, env.screen)
+    _begin(plan.agent, plan.task, env.screen)
     over = False
     while not over:
         actions = list(_ask(plan.agent, observation, info))
@@ -123,6 +123,16 @@ def _play(env: WorkflowGymEnv, plan: TrialPlan, recorder: Recorder, progress: _P
     return Outcome(info["outcome"])
 
 
+def _begin(agent: Agent, task: Task, screen: Size) -> None:
+    """Have the agent begin; only a malformed expert procedure is not its own failure."""
+    try:
+        agent.reset(task, screen)
+    except WorkflowGymError:
+        raise
+    except Exception as error:
+        raise AgentError(f"the agent raised {error!r}") from error
+
+
 def _ask(agent: Agent, observation: dict[str, Any], info: dict[str, Any]) -> list[Action]:
     """Ask the agent for a round; whatever it raises is its own failure, not the machine's."""
     try:
@@ -133,6 +143,9 @@ def _ask(agent: Agent, observation: dict[str, Any], info: dict[str, Any]) -> lis
         raise AgentError(f"the agent raised {error!r}") from error
     if not actions:
         raise AgentError("the agent returned no action")
+    for action in actions:
+        if not isinstance(action, BaseAction):
+            raise AgentError(f"the agent returned {action!r}, which is no action")
     return actions
 
 

@@ -140,8 +140,12 @@ class TrialPaths:
 def write_atomically(path: Path, text: str) -> None:
     """Write `text` to `path` in one piece: readers see the old file or the new one, never half of it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(3)}")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

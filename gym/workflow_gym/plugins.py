@@ -33,7 +33,7 @@ def load_object(spec: str, label: str) -> Any:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise PluginError(f"{label} {spec!r}: no module named {error.name!r} (is its package installed?)") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(f"{label} {spec!r}: importing {module_name} failed: {error!r}") from error
     try:
         return getattr(module, name)

@@ -148,7 +148,7 @@ class Recorder:
                 number=self._count,
                 round=info["round"],
                 action=action,
-                note=note,
+                note=note.encode(errors="replace").decode(),  # Half a character, cut off by a tokenizer, is no text.
                 screenshot=screenshot,
                 at=self.seconds,
                 seconds=info["seconds"],

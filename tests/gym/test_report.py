@@ -90,8 +90,14 @@ def frame(text: str) -> Frame:
     return Desktop(text=text).picture(SCREEN)
 
 
-def info(number: int, error: str | None = None, settled: bool = True) -> dict[str, Any]:
-    return {"round": number, "seconds": 1.25, "settled": settled, "action_error": error}
+def info(number: int, carried_out: int = 1, error: str | None = None, settled: bool = True) -> dict[str, Any]:
+    return {
+        "round": number,
+        "seconds": 1.25,
+        "settled": settled,
+        "carried_out": carried_out,
+        "action_error": error,
+    }
 
 
 def new_trial(root: Path, title: str = "Write a letter", instruction: str = "Write it.\nSave it.") -> Recorder:
@@ -134,7 +140,7 @@ def played(tmp_path: Path) -> Recorder:
     recorder.add((None,), "", frame("at first"), info(0))
     recorder.add((click(100, 50),), "Open the menu", frame("after one"), info(1))
     recorder.add(
-        (TypeText(text="Dear"), Key(keys="ctrl+s")), "Write and save", frame("after two"), info(2, settled=False)
+        (TypeText(text="Dear"), Key(keys="ctrl+s")), "Write and save", frame("after two"), info(2, 2, settled=False)
     )
     recorder.add((Done(answer="It is saved."),), "", frame("after two"), info(3))
     return recorder
@@ -195,7 +201,7 @@ def test_the_page_stands_alone(played: Recorder) -> None:
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
     recorder = new_trial(tmp_path, title=HOSTILE, instruction=HOSTILE)
     recorder.add((None,), "", frame(""), info(0))
-    recorder.add((TypeText(text=HOSTILE),), HOSTILE, frame("a"), info(1, error=HOSTILE))
+    recorder.add((TypeText(text=HOSTILE),), HOSTILE, frame("a"), info(1, 0, HOSTILE))
     recorder.add((Done(answer=HOSTILE),), HOSTILE, frame("b"), info(2))
     criterion = Criterion(name=HOSTILE, met=False, expected=HOSTILE, found=HOSTILE)
     (recorder.paths.artifacts / "a\"><img src=x onerror='alert(1)'>.txt").write_bytes(HOSTILE.encode())
@@ -282,13 +288,89 @@ def test_a_refused_round(tmp_path: Path) -> None:
     recorder = new_trial(tmp_path)
     refusal = "the point (900, 5) is outside the screen"
     recorder.add((None,), "", frame(""), info(0))
-    recorder.add((click(900, 5),), "Close it", frame(""), info(1, error=refusal))
-    recorder.finish(result(Outcome.OUT_OF_ROUNDS))
+    recorder.add((click(900, 5),), "Close it", frame(""), info(1, 0, refusal))
+    recorder.finish(result(Outcome.OUT_OF_ROUNDS).model_copy(update={"actions": 0}))
     page = page_of(recorder)
     view = page.views[0]
-    assert (view["mark"], view["error"]) == (None, refusal)
+    assert (view["mark"], view["state"], view["error"]) == (None, "refused", refusal)
     assert view["title"] == "Click at (900, 5) off the screen"
-    assert f"Refused: {refusal}" in page.text
+    assert f"Refused: {refusal}" in page.text, "also when no action at all was carried out"
+
+
+def test_a_round_that_was_refused_midway(tmp_path: Path) -> None:
+    recorder = new_trial(tmp_path)
+    recorder.add((None,), "", frame(""), info(0))
+    actions = (click(5, 5), click(999, 5), click(50, 60), Click())
+    recorder.add(actions, "", frame("a"), info(1, 1, "off the screen"))
+    recorder.add((Click(),), "", frame("b"), info(2))
+    page = page_of(recorder)
+    assert [view["state"] for view in page.views] == ["done", "refused", "skipped", "skipped", "done", "done"]
+    assert [view["error"] for view in page.views] == [
+        "", "off the screen", "step 2 was not carried out", "step 2 was not carried out", "", ""
+    ]  # fmt: skip
+    assert [view["mark"] and view["mark"]["points"] for view in page.views] == [
+        [[5, 5]], None, [[50, 60]], [[50, 60]], [[5, 5]], None
+    ], "a skipped action shows where it was meant, and moves no pointer"  # fmt: skip
+    assert [len(view["earlier"]) for view in page.views] == [0, 1, 1, 1, 0, 0], "only what was done is on the way"
+    assert page.text.count("Refused: ") == 1 and page.text.count("Skipped: ") == 2
+    links = [link for link in page.having("a") if "title" in link]
+    assert [link["class"] for link in links] == ["done", "refused", "skipped", "skipped", "done", "done"]
+    assert [(link["aria-label"] or "").rsplit(", ", 1)[-1] for link in links[1:4]] == ["refused", "skipped", "skipped"]
+
+
+def test_the_round_in_which_the_machine_broke(tmp_path: Path) -> None:
+    recorder = new_trial(tmp_path)
+    recorder.add((None,), "", frame(""), info(0))
+    recorder.add((click(900, 5),), "", frame(""), info(1, 0, "off the screen"))
+    recorder.add((click(5, 5), Done()), "Close it", frame(""), info(2, 0, "QEMU ended"))
+    recorder.finish(result(Outcome.MACHINE_ERROR, error="QEMU ended"))
+    page = page_of(recorder)
+    assert [view["state"] for view in page.views] == ["refused", "broke", "skipped", "done"]
+    assert "Broke: QEMU ended" in page.text and page.text.count("Refused: ") == 1
+
+
+def test_the_enlarged_picture_is_beside_the_screen(tmp_path: Path) -> None:
+    recorder = new_trial(tmp_path)
+    zoom = Zoom(top_left=Point(x=0, y=0), bottom_right=Point(x=100, y=50))
+    enlarged = frame("enlarged")[:320]
+    recorder.add((None,), "", frame("at first"), info(0))
+    recorder.add((zoom,), "", frame("at first"), info(1) | {"zoom": enlarged})
+    recorder.add((zoom, click(5, 5)), "", frame("at first"), info(2, 2) | {"zoom": enlarged})
+    page = page_of(recorder)
+    shown = page.views[0]["zoom"]
+    assert [view["zoom"] for view in page.views] == [shown, shown, None, None]
+    assert len(page.data["pictures"]) == 2, "equal pictures are kept once"
+    assert page.source.count(page.data["pictures"][shown]) == 1
+    page.views[0]["picture"] = shown
+    seen = picture_of(page, 0).astype(int)
+    assert seen.shape == (320, 640, 3)
+    assert np.abs(seen - enlarged).mean() < 3
+    assert page.having("div", **{"class": "player zooms"})
+
+
+def test_a_zoom_that_showed_nothing_has_no_picture(tmp_path: Path) -> None:
+    recorder = new_trial(tmp_path)
+    first, second = (Zoom(top_left=Point(x=0, y=0), bottom_right=Point(x=x, y=50)) for x in (100, 200))
+    extra = {"zoom": frame("enlarged")}
+    recorder.add((None,), "", frame(""), info(0))
+    recorder.add((first, second), "", frame(""), info(1, 2) | extra)
+    recorder.add((first, click(999, 5), second), "", frame(""), info(2, 1, "off the screen") | extra)
+    recorder.add((second,), "", frame(""), info(3, 0, "QEMU ended") | extra)
+    views = page_of(recorder).views
+    assert [view["zoom"] is not None for view in views] == [False, True, True, False, False, False, False], (
+        "only the last zoom of a round that was carried out is shown to the agent"
+    )
+
+
+def test_a_lost_enlarged_picture_costs_only_that_picture(tmp_path: Path) -> None:
+    recorder = new_trial(tmp_path)
+    zoom = Zoom(top_left=Point(x=0, y=0), bottom_right=Point(x=100, y=50))
+    recorder.add((None,), "", frame(""), info(0))
+    recorder.add((zoom,), "", frame(""), info(1) | {"zoom": frame("enlarged")})
+    (recorder.paths.screenshots / "0001-zoom.png").unlink()
+    page = page_of(recorder)
+    assert (page.views[0]["zoom"], page.views[0]["picture"]) == (None, 0)
+    assert page.having("div", **{"class": "player"})
 
 
 def test_a_hundred_screens_fit_into_a_mail(tmp_path: Path) -> None:
@@ -304,14 +386,17 @@ def test_earlier_actions_of_a_round_and_the_pointer(tmp_path: Path) -> None:
     recorder = new_trial(tmp_path)
     recorder.add((None,), "", frame(""), info(0))
     recorder.add(
-        (Move(point=Point(x=10, y=20)), MouseDown(), Move(point=Point(x=90, y=80)), MouseUp()), "", frame(""), info(1)
+        (Move(point=Point(x=10, y=20)), MouseDown(), Move(point=Point(x=90, y=80)), MouseUp()),
+        "",
+        frame(""),
+        info(1, 4),
     )
     recorder.add((Click(),), "", frame(""), info(2))
-    recorder.add((click(5, 5), click(999, 5)), "", frame(""), info(3, error="off the screen"))
+    recorder.add((click(5, 5), click(999, 5)), "", frame(""), info(3, 1, "off the screen"))
     recorder.add((Click(),), "", frame(""), info(4))
     views = page_of(recorder).views
     assert [view["mark"] and view["mark"]["points"] for view in views] == [
-        [[10, 20]], [[10, 20]], [[90, 80]], [[90, 80]], [[90, 80]], [[5, 5]], None, None, None
+        [[10, 20]], [[10, 20]], [[90, 80]], [[90, 80]], [[90, 80]], [[5, 5]], None, [[5, 5]], None
     ]  # fmt: skip
     assert [len(view["earlier"]) for view in views] == [0, 1, 2, 3, 0, 0, 1, 0, 0]
 

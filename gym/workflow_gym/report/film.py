@@ -6,9 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
-from workflow_gym.actions import Size
 from workflow_gym.record import StepRecord, Trial
 from workflow_gym.report.marks import Mark, Pixel, chip, headline, long_text, mark_for, pointer_after, stated
 from workflow_gym.report.pictures import Album
@@ -48,8 +47,12 @@ class View:
     """Marks of the actions before it in the same round, which the picture does not show yet."""
     settled: bool = True
     """Whether the screen came to rest afterwards."""
+    state: Literal["done", "refused", "skipped", "broke"] = "done"
+    """What became of the action; "broke" is where the trial itself broke off."""
     error: str = ""
-    """Why the round was refused."""
+    """Why the action was not carried out."""
+    zoom: int | None = None
+    """Which picture of the album the action had enlarged."""
 
     def as_json(self) -> dict[str, Any]:
         """Return what the page's script needs."""
@@ -63,7 +66,7 @@ def film(trial: Trial, album: Album) -> tuple[View, ...]:
     pointer: Pixel | None = None
     for _, members in groupby(trial.steps, key=lambda step: step.round):
         steps = tuple(members)
-        round_views, pointer = _round(steps, trial.record.screen, seen, pointer)
+        round_views, pointer = _round(trial, steps, album, seen, pointer)
         views += round_views
         seen = album.add(steps[-1].screenshot)
     if trial.steps:
@@ -72,15 +75,21 @@ def film(trial: Trial, album: Album) -> tuple[View, ...]:
 
 
 def _round(
-    steps: Sequence[StepRecord], screen: Size, seen: int | None, pointer: Pixel | None
+    trial: Trial, steps: Sequence[StepRecord], album: Album, seen: int | None, pointer: Pixel | None
 ) -> tuple[list[View], Pixel | None]:
     """Return the views of one round, all on the screen `seen`, and where the pointer is afterwards."""
+    screen = trial.record.screen
     views: list[View] = []
     earlier: tuple[Mark, ...] = ()
+    aim = pointer  # Where the pointer would be if every action had been carried out.
+    stop = next((step for step in steps if step.state == "refused"), None)
+    # An environment shows the last zoom of a round, and the record may name its picture at the others too.
+    zoomed = next((step for step in reversed(steps) if step.state == "done" and step.zoom), None)
     for place, step in enumerate(steps, start=1):
         if step.action is None:
             continue
-        mark = mark_for(step.action, screen, pointer)
+        mark = mark_for(step.action, screen, aim)
+        aim = pointer_after(step.action, screen, aim)
         part = f", action {place} of {len(steps)}" if len(steps) > 1 else ""
         views.append(
             View(
@@ -99,15 +108,28 @@ def _round(
                 mark=mark,
                 earlier=earlier,
                 settled=step.settled,
-                error=step.error or "",
+                state=_state(step, trial),
+                error=_reason(step, stop),
+                zoom=album.add(step.zoom) if step is zoomed and step.zoom else None,
             )
         )
-        earlier += (mark,) if mark else ()
-        if not step.error:
-            pointer = pointer_after(step.action, screen, pointer)
-        elif len(steps) > 1:
-            pointer = None  # The record does not say which action of the round was refused.
+        if step.state == "done":
+            earlier += (mark,) if mark else ()
+            pointer = aim
     return views, pointer
+
+
+def _state(step: StepRecord, trial: Trial) -> Literal["done", "refused", "skipped", "broke"]:
+    """Return the state of a step, and tell a refusal from what ended the whole trial."""
+    broke = step.state == "refused" and step.error and trial.result and step.error == trial.result.error
+    return "broke" if broke else step.state
+
+
+def _reason(step: StepRecord, stop: StepRecord | None) -> str:
+    """Return why a step was not carried out, or ""; `stop` is the step at which its round stopped."""
+    if step.state == "skipped" and stop:
+        return f"step {stop.number} was not carried out"
+    return step.error or ""
 
 
 def _end(trial: Trial, seen: int | None) -> View:

@@ -16,7 +16,9 @@
     const view = views[current];
     const unit = screen[0] / (stage.clientWidth || screen[0]);
     marks.replaceChildren(...[...view.earlier, view.mark].filter(Boolean).map((mark) => {
-      const group = element("g", { class: mark === view.mark ? "" : "earlier" });
+      // What was not carried out is dashed.
+      const dashes = mark === view.mark && view.state !== "done" ? { "stroke-dasharray": `${5 * unit} ${6 * unit}` } : {};
+      const group = element("g", { class: mark === view.mark ? view.state : "earlier", ...dashes });
       const shapes = SHAPES[mark.shape](mark, unit);
       for (const [tag, attributes, look] of shapes.filter(([, , look]) => look !== "area")) {
         group.append(element(tag, { ...attributes, class: `halo ${look || ""}`, "stroke-width": 5.5 * unit }));
@@ -92,16 +94,23 @@
     }
     picture.alt = view.anchor === "end" ? "The last screen" : `The screen before step ${view.label}`;
     chip.classList.toggle("top", Boolean(view.mark) && view.mark.points.some(([, y]) => y > screen[1] * 0.8));
-    chip.classList.toggle("refused", Boolean(view.error));
-    put("chip", [view.error && "✗ Refused", view.chip].filter(Boolean).join(": "));
+    $("film").dataset.state = view.state;
+    const state = view.state === "done" ? "" : view.state[0].toUpperCase() + view.state.slice(1);
+    put("chip", [state && (view.state === "skipped" ? state : `✗ ${state}`), view.chip].filter(Boolean).join(": "));
     put("where", view.anchor === "end" ? "End" : `Step ${view.label} of ${views.length - 1} · ${view.where}`);
     put("title", view.title);
-    put("error", view.error, "Refused: ");
+    put("error", view.error, `${state}: `);
+    $("error").className = `why ${view.state}`;
+    $("zoom").hidden = view.zoom === null;
+    if (view.zoom !== null) {
+      $("zoomed").src = pictures[view.zoom];
+      $("zoomed").alt = `Enlarged: ${view.title}`;
+    }
     put("note", view.note);
     put("text", view.text);
     const details = [
       ["Time", view.time], ["Round took", view.took], ["Stated as", view.stated],
-      ["Afterwards", view.anchor === "end" ? "" : view.settled ? "the screen came to rest" : "the screen was still changing"],
+      ["Afterwards", view.anchor === "end" || state ? "" : view.settled ? "the screen came to rest" : "the screen was still changing"],
     ];
     $("details").replaceChildren(...details.filter(([, value]) => value).map(([name, value]) => {
       const row = document.createElement("div");
@@ -112,7 +121,7 @@
     draw();
     $("caption").scrollTop = 0;
     slider.value = index;
-    slider.setAttribute("aria-valuetext", `${view.anchor === "end" ? "End" : "Step " + view.label}: ${view.title}`);
+    slider.setAttribute("aria-valuetext", `${view.anchor === "end" ? "End" : "Step " + view.label}: ${view.title}${state && ", " + view.state}`);
     // Not `disabled`: a disabled button that has the focus swallows the keys.
     for (const id of ["first", "back"]) $(id).setAttribute("aria-disabled", String(index === 0));
     for (const id of ["next", "last"]) $(id).setAttribute("aria-disabled", String(index === views.length - 1));
