@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, cast
 
 import gymnasium as gym
 import numpy as np
@@ -16,12 +16,14 @@ from PIL import Image as Picture
 
 from workflow_gym.actions import Action, BaseAction, Done, GiveUp, Wait, Zoom
 from workflow_gym.collecting import collect
-from workflow_gym.errors import ActionError, CapabilityError, InputError, ResetNeededError
+from workflow_gym.errors import ActionError, CapabilityError, InputError, MachineError, ResetNeededError
 from workflow_gym.grading import Verdict, grade
 from workflow_gym.images.recipe import load_image
-from workflow_gym.machines.base import Frame, Machine, Provider
-from workflow_gym.machines.hands import events_for
+from workflow_gym.machines.base import Frame, Machine, Provider, Template
+from workflow_gym.machines.film import Film
+from workflow_gym.machines.hands import events_for, play
 from workflow_gym.machines.settle import DEFAULT_BOUNDS, SettleBounds, settle
+from workflow_gym.machines.view import View
 from workflow_gym.providers import SharedProvider, provider_class
 from workflow_gym.spaces import action_from_sample, action_space, observation_space
 from workflow_gym.staging import fork_for_task
@@ -48,6 +50,29 @@ class Outcome(enum.StrEnum):
         return self in (Outcome.PASSED, Outcome.FAILED, Outcome.GAVE_UP, Outcome.OUT_OF_ROUNDS)
 
 
+@dataclass(frozen=True)
+class Checkpoint:
+    """A moment of an episode, to which `restore` goes back any number of times, in any environment of the same task."""
+
+    task: str
+    """The task's id."""
+    template: Template
+    """The machine as it was."""
+    rounds: int
+    """How many rounds had been played."""
+
+
+class ResetOptions(TypedDict, total=False):
+    """What `reset(options=…)` takes."""
+
+    artifacts: str | Path
+    """Keep what is collected at the end in this folder."""
+    frames: int
+    """Give at most so many frames seen during each step in `info["frames"]`."""
+    branchable: bool
+    """Spend half a second more on the reset, so that a checkpoint takes under one second instead of several."""
+
+
 @dataclass
 class _Episode:
     """What lasts from `reset` to the end."""
@@ -55,8 +80,10 @@ class _Episode:
     machine: Machine
     artifacts: Path
     frame: Frame
+    frames_wanted: int
+    branchable: bool
     rounds: int = 0
-    carried_out: int = 0
+    film: Film | None = None
     zoomed: Frame | None = None
     settled: bool = True
     ended_by: Done | GiveUp | None = None
@@ -71,9 +98,10 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
 
     `info` holds after every step: `round` (int), `outcome` (None until the end), `carried_out` (how many actions of
     the round were), `action_error` (why the next one was refused, as text for the agent, or None), `settled` (whether
-    the screen came to rest) and `seconds` (how long the step took); after a zoom also `zoom`, the enlarged region. At
-    the end it holds `outcome` (see `Outcome`), `verdict` (see `workflow_gym.grading.Verdict`) and `artifacts` (the
-    folder of collected files).
+    the screen came to rest) and `seconds` (how long the step took); after a zoom also `zoom`, the enlarged region, and
+    on demand (see `ResetOptions`) `frames`, what was seen meanwhile, (n, height, width, 3) uint8. At the end it holds
+    `outcome` (see `Outcome`), `verdict` (see `workflow_gym.grading.Verdict`) and `artifacts` (the folder of collected
+    files).
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 - Gymnasium reads a plain dict.
@@ -120,6 +148,8 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
         self._bounds = bounds
         self._episode: _Episode | None = None
         self._last_frame: Frame | None = None
+        self.carried_out = 0
+        """How many actions of the last round were carried out, also when it raised."""
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._closed = False
         if self._provider_name is not None:
@@ -132,31 +162,97 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
 
         Args:
             seed: seeds the environment's random numbers.
-            options: {"artifacts": folder} keeps what is collected at the end in that folder.
+            options: see `ResetOptions`.
 
         Raises:
             MachineError: no machine could be had.
             ResetNeededError: the environment was closed.
         """
+        started = time.monotonic()
+        wanted = _reset_options(options)
+        super().reset(seed=seed)
+        self._abandon()
+        return self._begin(lambda provider, branchable: fork_for_task(provider, self.task, branchable), wanted, started)
+
+    def _begin(
+        self, fork: Callable[[Provider, bool], Machine], wanted: ResetOptions, started: float, rounds: int = 0
+    ) -> tuple[Observation, dict[str, Any]]:
         if self._closed:
             raise ResetNeededError("this environment was closed; make a new one")
-        super().reset(seed=seed)
-        started = time.monotonic()
-        unknown = set(options or {}) - {"artifacts"}
-        if unknown:
-            raise InputError(f"reset knows no option {', '.join(sorted(unknown))}; it takes 'artifacts'")
-        self._abandon()
-        machine = fork_for_task(self._provider(), self.task)
+        branchable = wanted.get("branchable", False)
+        machine = fork(self._provider(), branchable)
         try:
             frame = machine.screenshot()
             if self._realtime:
                 machine.resume()
-            self._episode = _Episode(machine, self._artifacts_folder(options), frame)
+            artifacts = self._artifacts_folder(wanted)
         except BaseException:
             machine.close()
             raise
+        self._episode = _Episode(machine, artifacts, frame, wanted.get("frames", 0), branchable, rounds)
+        self.carried_out = 0
         self._last_frame = frame
         return self._observe(frame), self._info(self._episode, started)
+
+    def checkpoint(self) -> Checkpoint:
+        """Freeze this moment of the episode, which then goes on; `restore` comes back to it.
+
+        The machine's memory is copied, so it takes under a second for an episode that was reset with
+        `options={"branchable": True}`, and several otherwise. It holds some hundred megabytes of disk until it is
+        given to `discard`, or the environment's provider closes.
+
+        Raises:
+            ResetNeededError: there is no running episode.
+            CapabilityError: the provider has no snapshots.
+            MachineError: the machine broke.
+        """
+        episode = self._running_episode()
+        try:
+            template = episode.machine.capture()
+            if self._realtime:
+                episode.machine.resume()
+        except MachineError:
+            self._abandon()
+            raise
+        return Checkpoint(self.task.id, template, episode.rounds)
+
+    def restore(
+        self, checkpoint: Checkpoint, *, options: ResetOptions | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Leave the present episode and go on from a checkpoint, in a fresh machine; returns what `reset` does.
+
+        Args:
+            checkpoint: of this or another environment of the same task and provider.
+            options: as for `reset`.
+
+        Raises:
+            InputError: the checkpoint is of another task.
+            MachineError: no machine could be had.
+        """
+        started = time.monotonic()
+        wanted = _reset_options(options)
+        if checkpoint.task != self.task.id:
+            raise InputError(f"the checkpoint is of task {checkpoint.task}, and this is {self.task.id}")
+        self._abandon()
+        return self._begin(
+            lambda provider, branchable: provider.fork(checkpoint.template, branchable=branchable),
+            wanted,
+            started,
+            checkpoint.rounds,
+        )
+
+    def discard(self, checkpoint: Checkpoint) -> None:
+        """Throw a checkpoint away and free its disk space."""
+        self._provider().discard(checkpoint.template)
+
+    def view(self) -> View:
+        """Return a read-only view for other eyes, valid over resets; see `View`."""
+        return View(lambda: self._episode.machine if self._episode else None)
+
+    def _running_episode(self) -> _Episode:
+        if self._episode is None:
+            raise ResetNeededError("call reset() first: there is no running episode")
+        return self._episode
 
     def step(self, action: ActionLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Carry out one round and return (observation, reward, terminated, truncated, info).
@@ -169,16 +265,15 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
             MachineError: the machine broke; `reset` starts a new one.
             CheckerError: the result could not be graded; it is neither a pass nor a failure.
         """
-        episode = self._episode
-        if episode is None:
-            raise ResetNeededError("call reset() first: there is no running episode")
+        episode = self._running_episode()
         started = time.monotonic()
-        episode.zoomed, episode.carried_out, problem = None, 0, None
+        self.carried_out, episode.zoomed, problem = 0, None, None
+        episode.film = Film(episode.frames_wanted) if episode.frames_wanted else None
         try:
             try:
                 for single in self._as_actions(action):
                     self._carry_out(single, episode)
-                    episode.carried_out += 1
+                    self.carried_out += 1
             except ActionError as error:
                 problem = str(error)
             episode.rounds += 1
@@ -217,11 +312,12 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
             return
         machine = episode.machine
         machine.resume()
-        machine.send(events_for(action))
+        watch = episode.film.add if episode.film is not None else None
+        play(machine, events_for(action), watch)
         if isinstance(action, Wait):
             episode.frame, episode.settled = machine.screenshot(), True
         else:
-            result = settle(machine, self._bounds)
+            result = settle(machine, self._bounds, watch)
             episode.frame, episode.settled = result.frame, result.settled
         if not self._realtime:
             machine.pause()
@@ -248,13 +344,15 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
         info: dict[str, Any] = {
             "round": episode.rounds,
             "outcome": None,
-            "carried_out": episode.carried_out,
+            "carried_out": self.carried_out,
             "action_error": problem,
             "settled": episode.settled,
             "seconds": time.monotonic() - started,
         }
         if episode.zoomed is not None:
             info["zoom"] = episode.zoomed
+        if episode.film is not None:
+            info["frames"] = episode.film.frames
         return info
 
     def render(self) -> Frame | None:
@@ -294,15 +392,23 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
             )
         return provider
 
-    def _artifacts_folder(self, options: dict[str, Any] | None) -> Path:
-        if options and options.get("artifacts"):
-            folder = Path(options["artifacts"]).resolve()
+    def _artifacts_folder(self, wanted: ResetOptions) -> Path:
+        if artifacts := wanted.get("artifacts"):
+            folder = Path(artifacts).resolve()
             folder.mkdir(parents=True, exist_ok=True)
             return folder
         if self._scratch is not None:
             self._scratch.cleanup()
         self._scratch = tempfile.TemporaryDirectory(prefix="workflow-gym-")
         return Path(self._scratch.name)
+
+
+def _reset_options(options: Mapping[str, Any] | None) -> ResetOptions:
+    unknown = set(options or {}) - set(ResetOptions.__annotations__)
+    if unknown:
+        known = ", ".join(ResetOptions.__annotations__)
+        raise InputError(f"reset knows no option {', '.join(sorted(unknown))}; it takes {known}")
+    return cast(ResetOptions, dict(options or {}))
 
 
 def _outcome(ended_by: Done | GiveUp | None, verdict: Verdict) -> Outcome:

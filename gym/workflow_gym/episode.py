@@ -113,7 +113,8 @@ def _play(env: WorkflowGymEnv, plan: TrialPlan, recorder: Recorder, progress: _P
             observation, progress.reward, terminated, truncated, info = env.step(actions)
         except WorkflowGymError as error:
             # What led there is worth having: the last picture stands for the one that never came.
-            broken = info | {"round": info["round"] + 1, "carried_out": 0, "action_error": str(error)}
+            broken = {"round": info["round"] + 1, "seconds": 0.0, "settled": False, "action_error": str(error)}
+            broken["carried_out"] = env.carried_out
             recorder.add(actions, plan.agent.note, observation["screenshot"], broken)
             raise
         progress.rounds, progress.info = info["round"], info

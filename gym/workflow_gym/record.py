@@ -142,6 +142,8 @@ class Recorder:
         screenshot = self._save(f"{self._count + len(actions) - 1:04d}", frame)
         zoom = self._save(f"{self._count + len(actions) - 1:04d}-zoom", info["zoom"]) if "zoom" in info else None
         carried_out = len(actions) if actions[0] is None else info["carried_out"]
+        zooms = [index for index, action in enumerate(actions[:carried_out]) if isinstance(action, Zoom)]
+        shown = zooms[-1] if zooms else None  # Only the last region of a round is seen.
         for index, action in enumerate(actions):
             refused = index == carried_out
             step = StepRecord(
@@ -155,7 +157,7 @@ class Recorder:
                 settled=info["settled"],
                 state="done" if index < carried_out else "refused" if refused else "skipped",
                 error=info["action_error"] if refused else None,
-                zoom=zoom if isinstance(action, Zoom) else None,
+                zoom=zoom if index == shown else None,
             )
             self._steps.write(step.model_dump_json() + "\n")
             self._count += 1

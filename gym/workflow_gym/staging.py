@@ -12,19 +12,19 @@ from workflow_gym.machines.ssh import DESKTOP_USER
 from workflow_gym.tasks import Task
 
 
-def fork_for_task(provider: Provider, task: Task) -> Machine:
+def fork_for_task(provider: Provider, task: Task, branchable: bool = False) -> Machine:
     """Return a paused machine in which the task can begin.
 
-    A template that turns out damaged is thrown away and made again, once.
+    A template that turns out damaged is thrown away and made again, once. `branchable` is handed to `Provider.fork`.
 
     Raises:
         CapabilityError: the provider cannot run the task.
         MachineError: no machine could be had.
     """
     try:
-        return provider.fork(task_template(provider, task))
+        return provider.fork(task_template(provider, task), branchable=branchable)
     except TemplateError:
-        return provider.fork(task_template(provider, task))
+        return provider.fork(task_template(provider, task), branchable=branchable)
 
 
 def task_template(provider: Provider, task: Task) -> Template:

@@ -8,7 +8,7 @@ from types import FrameType
 
 import typer
 
-from workflow_gym.cli import doctor, image, run, task
+from workflow_gym.cli import doctor, image, run, self_check, task
 from workflow_gym.cli.console import errors
 from workflow_gym.errors import WorkflowGymError
 
@@ -24,6 +24,7 @@ app.add_typer(task.app, name="task")
 app.command("run")(run.run)
 app.command("report")(run.report)
 app.command("doctor")(doctor.doctor)
+app.command("self-check")(self_check.self_check)
 
 
 def main() -> None:

@@ -104,8 +104,11 @@ class Machine(ABC):
         """Let the guest go on. Does nothing when running. Raises `MachineError`."""
 
     @abstractmethod
-    def capture(self, key: str) -> Template:
-        """Freeze a copy of this guest as a template that is kept under `key`; the machine stays usable, paused.
+    def capture(self, key: str | None = None) -> Template:
+        """Freeze a copy of this guest as a template; the machine stays usable, paused.
+
+        Args:
+            key: what it is found by later, also by other processes; None keeps it only as long as the provider is open.
 
         Raises:
             CapabilityError: the provider has no snapshots.

@@ -10,6 +10,7 @@ moves the caret to the end. The editor opens any file; what it shows is what the
 from __future__ import annotations
 
 import itertools
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -196,10 +197,10 @@ class FakeMachine(Machine):
         assert self.desktop
         self.paused = False
 
-    def capture(self, key: str) -> FakeTemplate:
+    def capture(self, key: str | None = None) -> FakeTemplate:
         """Keep the desktop as a template."""
         self.pause()
-        return self._provider.keep(key, self.screen, self.desktop, self.image)
+        return self._provider.keep(key or f"passing-{secrets.token_hex(8)}", self.screen, self.desktop, self.image)
 
     def close(self) -> None:
         """Forget everything."""

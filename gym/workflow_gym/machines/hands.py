@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from workflow_gym.actions import (
@@ -20,6 +21,7 @@ from workflow_gym.actions import (
     Wait,
 )
 from workflow_gym.keys import keys_for_character
+from workflow_gym.machines.base import Frame, Machine
 from workflow_gym.machines.events import (
     ButtonChanged,
     Elapsed,
@@ -31,14 +33,16 @@ from workflow_gym.machines.events import (
 )
 
 # Seconds. Toolkits take two clicks for a double click within 0.4 to 0.5 s, and drop a drag that has no motion.
-_KEY_DOWN = 0.015
-_KEY_GAP = 0.015
+# A key goes down and up without a pause, so that providers hand both to the guest at once: whatever holds us up then,
+# the guest never sees a key held, and repeats none.
+_KEY_GAP = 0.012
 _BUTTON_DOWN = 0.05
 _BUTTON_GAP = 0.05
 _BEFORE_PRESS = 0.05
 _DRAG_STEP = 0.02
 _DRAG_STEP_PIXELS = 25
 _WHEEL_GAP = 0.03
+_LOOK_EVERY = 0.1
 
 
 def events_for(action: Action) -> list[InputEvent]:
@@ -59,7 +63,7 @@ def events_for(action: Action) -> list[InputEvent]:
         case Scroll():
             return [*_press(action.modifiers), *_at(action.point), *_wheel(action), *_release(action.modifiers)]
         case Key():
-            return [event for _ in range(action.repeat) for event in _chord(action.chord, _KEY_DOWN)]
+            return [event for _ in range(action.repeat) for event in _chord(action.chord)]
         case HoldKey():
             return list(_chord(action.chord, action.seconds))
         case TypeText():
@@ -68,6 +72,35 @@ def events_for(action: Action) -> list[InputEvent]:
             return [Elapsed(action.seconds)]
         case _:
             return []
+
+
+def play(machine: Machine, events: list[InputEvent], watch: Callable[[Frame], None] | None = None) -> None:
+    """Send events to a running machine; `watch` is shown the screen about ten times a second meanwhile.
+
+    Raises:
+        MachineError: the machine broke.
+    """
+    if watch is None:
+        machine.send(events)
+        return
+    looked = time.monotonic()
+    for part in _moments(events):
+        machine.send(part)
+        if time.monotonic() - looked >= _LOOK_EVERY:
+            watch(machine.screenshot())
+            looked = time.monotonic()
+
+
+def _moments(events: list[InputEvent]) -> Iterator[list[InputEvent]]:
+    """Split events into parts that each end where time passes, so that one can look in between."""
+    part: list[InputEvent] = []
+    for event in events:
+        part.append(event)
+        if isinstance(event, Elapsed):
+            yield part
+            part = []
+    if part:
+        yield part
 
 
 def _press(keys: tuple[str, ...]) -> list[InputEvent]:
@@ -113,25 +146,22 @@ def _wheel(action: Scroll) -> Iterator[InputEvent]:
             yield Elapsed(_WHEEL_GAP)
 
 
-def _chord(keys: tuple[str, ...], seconds: float) -> Iterator[InputEvent]:
+def _chord(keys: tuple[str, ...], held_seconds: float = 0.0) -> Iterator[InputEvent]:
     for key in keys:
         yield KeyChanged(key, True)
-    yield Elapsed(seconds)
+    if held_seconds:
+        yield Elapsed(held_seconds)
     for key in reversed(keys):
         yield KeyChanged(key, False)
     yield Elapsed(_KEY_GAP)
 
 
 def _text(text: str) -> Iterator[InputEvent]:
-    foreign = ""
-    for char in text.replace("\r\n", "\n").replace("\r", "\n"):
-        keys = keys_for_character(char)
-        if not keys:
-            foreign += char
-            continue
-        if foreign:
-            yield TextEntered(foreign)
-            foreign = ""
-        yield from _chord(keys, _KEY_DOWN)
-    if foreign:
-        yield TextEntered(foreign)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    keys = [keys_for_character(char) for char in text]
+    if not all(keys):
+        # One way for the whole text: characters that came in two ways could overtake each other.
+        yield TextEntered(text)
+        return
+    for chord in keys:
+        yield from _chord(chord)

@@ -1,7 +1,7 @@
 """Waits until a machine has settled: the screen is still *and* the guest's processors are idle.
 
 A still screen alone is not enough: an application that is still computing its next window looks just like one that
-waits for the user.
+waits for the user. Small changes that cost the guest nothing (a blinking caret, a clock) do not count.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class SettleBounds:
     """Seconds after which waiting ends all the same."""
     idle_share: float = 0.25
     """Processors count as idle below this share of one core."""
-    ignored_pixels: int = 40
-    """Changes of at most this many pixels (a blinking caret) do not count."""
+    ignored_pixels: int = 400
+    """Changes of at most this many pixels do not count, while the processors are idle."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,9 @@ class Settled:
 
 
 DEFAULT_BOUNDS = SettleBounds()
-_POLL = 0.05
+_POLL = 0.04
+_BUSY_WINDOW = 0.1
+"""Seconds over which processors are judged; shorter windows only measure noise."""
 
 
 def settle(
@@ -60,16 +62,19 @@ def settle(
     """
     start = time.monotonic()
     frame, quiet_since, busy_then = machine.screenshot(), start, machine.busy_seconds()
+    looked, busy_before = start, busy_then
     while True:
-        time.sleep(_POLL)
+        # Look again when the quiet time would be over, or after a moment: whichever comes first.
+        time.sleep(max(0.001, min(_POLL, quiet_since + bounds.quiet - time.monotonic())))
         latest, busy, now = machine.screenshot(), machine.busy_seconds(), time.monotonic()
         changed = changed_pixels(frame, latest)
         if changed and on_frame is not None:
             on_frame(latest)
-        frame = latest
-        window = now - quiet_since
-        # Wait for a tenth of a second before judging the processors: shorter windows only measure noise.
-        busy_now = window >= 0.1 and (busy - busy_then) / window > bounds.idle_share
+        frame, window = latest, now - quiet_since
+        # On average since it fell quiet; and not bursting just now, which a long quiet time would water down.
+        busy_now = window >= _BUSY_WINDOW and (busy - busy_then) / window > bounds.idle_share
+        busy_now = busy_now or (busy - busy_before) / max(now - looked, 0.02) > 2 * bounds.idle_share
+        looked, busy_before = now, busy
         if changed > bounds.ignored_pixels or busy_now:
             quiet_since, busy_then = now, busy
         elif window >= bounds.quiet:

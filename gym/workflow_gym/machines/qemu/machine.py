@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from workflow_gym.actions import Button
 from workflow_gym.errors import HostError
@@ -27,7 +29,8 @@ from workflow_gym.machines.events import (
 from workflow_gym.machines.qemu.command import Hardware
 from workflow_gym.machines.qemu.process import QemuProcess
 from workflow_gym.machines.qemu.template import QemuTemplate
-from workflow_gym.machines.ssh import DESKTOP_USER, SshShell
+from workflow_gym.machines.ssh import SshShell
+from workflow_gym.machines.typist import Typist
 
 _BUTTON_NAMES: dict[Button, str] = {
     "left": "left",
@@ -61,8 +64,8 @@ class MachineFiles:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-Keep = Callable[["QemuMachine", str], QemuTemplate]
-"""Captures a machine as a template under a key."""
+Keep = Callable[["QemuMachine", str | None], QemuTemplate]
+"""Captures a machine as a template, under a key or for the time being."""
 
 
 class QemuMachine(Machine):
@@ -87,6 +90,7 @@ class QemuMachine(Machine):
         self._on_close = on_close
         self._closed = False
         self._shell = SshShell(process.forwarded_port, files.image.ssh_key, files.image.host_key)
+        self._typist = Typist(self)
 
     @property
     def shell(self) -> SshShell:
@@ -106,13 +110,15 @@ class QemuMachine(Machine):
     def send(self, events: Sequence[InputEvent]) -> None:
         """Play input events in order; see `Machine.send`."""
         with self.process.explained():
-            for event in events:
-                if isinstance(event, Elapsed):
-                    time.sleep(event.seconds)
-                elif isinstance(event, TextEntered):
-                    self._enter_text(event.text)
+            for kind, group in itertools.groupby(events, key=_way):
+                if kind == "time":
+                    time.sleep(sum(event.seconds for event in group if isinstance(event, Elapsed)))
+                elif kind == "text":
+                    self._typist.type("".join(event.text for event in group if isinstance(event, TextEntered)))
                 else:
-                    self.process.qmp.execute("input-send-event", {"events": self._translate(event)})
+                    # One command for all that happens at one moment: nothing can come between a key's down and up.
+                    happening = [part for event in group for part in self._translate(event)]
+                    self.process.qmp.execute("input-send-event", {"events": happening})
 
     def _translate(self, event: InputEvent) -> list[dict[str, object]]:
         match event:
@@ -126,9 +132,6 @@ class QemuMachine(Machine):
             case KeyChanged(key, down):
                 return [{"type": "key", "data": {"key": {"type": "qcode", "data": key}, "down": down}}]
         raise TypeError(f"{event!r} is no input event")
-
-    def _enter_text(self, text: str) -> None:
-        self.shell.run(["xdotool", "type", "--delay", "40", "--", text], user=DESKTOP_USER, timeout=30 + len(text))
 
     def busy_seconds(self) -> float:
         """Return the CPU seconds of the guest's processors."""
@@ -148,7 +151,7 @@ class QemuMachine(Machine):
                 self.process.qmp.execute("cont")
             self.paused = False
 
-    def capture(self, key: str) -> QemuTemplate:
+    def capture(self, key: str | None = None) -> QemuTemplate:
         """Freeze a copy of this guest as a template; see `Machine.capture`."""
         with self.process.explained():
             return self._keep(self, key)
@@ -191,6 +194,12 @@ class QemuMachine(Machine):
         self.process.close()
         self.files.remove()
         self._on_close(self)
+
+
+def _way(event: InputEvent) -> Literal["time", "text", "input"]:
+    if isinstance(event, Elapsed):
+        return "time"
+    return "text" if isinstance(event, TextEntered) else "input"
 
 
 def _axis(name: str, pixel: int, length: int) -> dict[str, object]:

@@ -279,15 +279,21 @@ class QemuProvider(Provider):
 
     # Captures
 
-    def _keep(self, machine: QemuMachine, key: str, kind: Kind) -> QemuTemplate:
-        """Freeze a machine into a template and put it in the store."""
+    def _keep(self, machine: QemuMachine, key: str | None, kind: Kind) -> QemuTemplate:
+        """Freeze a machine into a template, in the store or (without a key) in the run folder."""
         files = machine.files
         machine.come_to_rest()
         folder = self._run_folder.new_machine()
         try:
             if not machine.freeze_into(folder):
                 self._move_memory_out_of_state(files, folder)
-            return self.templates.publish(folder, key, kind, files.image, files.hardware)
+            if key is None:
+                return self.templates.publish(folder, self._run_folder.new_place(), kind, files.image, files.hardware)
+            place = self.templates.place(key)
+            template = self.templates.publish(folder, place, kind, files.image, files.hardware)
+            if kind == "capture":
+                self.templates.evict(keep=key)
+            return template
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -60,9 +60,13 @@ class RunFolder:
                 self._guard.stdin.close()
             self._lock = -1
 
+    def new_place(self) -> Path:
+        """Return a path in the folder at which nothing lies yet."""
+        return self.path / f"m{next(self._numbers)}"
+
     def new_machine(self) -> Path:
         """Create a folder for one machine. Raises `HostError`."""
-        folder = self.path / f"m{next(self._numbers)}"
+        folder = self.new_place()
         try:
             folder.mkdir()
         except OSError as error:

@@ -175,13 +175,16 @@ class TemplateStore:
         except OSError:
             pass  # Only the order of eviction depends on it.
 
-    def publish(self, work: Path, key: str, kind: Kind, image: BuiltImage, hardware: Hardware) -> QemuTemplate:
-        """Move the template that lies in `work` (memory, state, disk) to its place.
+    def place(self, key: str) -> Path:
+        """Return where the template of that key lies, or would."""
+        return self._cache.templates / key
+
+    def publish(self, work: Path, folder: Path, kind: Kind, image: BuiltImage, hardware: Hardware) -> QemuTemplate:
+        """Move the template that lies in `work` (memory, state, disk) to its place `folder`, whose name is its key.
 
         Raises:
             HostError: the disk is full.
         """
-        folder = self._cache.templates / key
         try:
             state = hashlib.sha256((work / "state").read_bytes()).hexdigest()
             # The overlay names its backing file by the final path, which does not exist yet: say "unsafe" (-u) so.
@@ -189,7 +192,7 @@ class TemplateStore:
             size = _virtual_size(work / "disk.qcow2")
             subprocess.run([*command[:2], "-u", *command[2:], str(size)], check=True, capture_output=True)
             manifest = TemplateManifest(
-                key=key,
+                key=folder.name,
                 kind=kind,
                 image=image.key,
                 host_key=image.host_key,
@@ -206,17 +209,13 @@ class TemplateStore:
                 self._remove(folder)
             work.rename(folder)
         except (OSError, subprocess.CalledProcessError) as error:
-            raise HostError(f"cannot keep the template {key}: {error}") from error
-        template = self.find(key)
-        if template is None:
-            raise TemplateError(f"the template {key} was written, but does not read back")
-        if kind == "capture":
-            self._evict(keep=key)
-        return template
+            raise HostError(f"cannot keep the template {folder.name}: {error}") from error
+        return self._read(folder)
 
     def discard(self, template: Template) -> None:
         """Throw a template away. Does nothing if it is gone already."""
-        self._remove(self._cache.templates / template.key)
+        folder = template.folder if isinstance(template, QemuTemplate) else self.place(template.key)
+        self._remove(folder)
 
     def _remove(self, folder: Path) -> None:
         self._verified.pop(folder.name, None)
@@ -227,7 +226,7 @@ class TemplateStore:
             return
         shutil.rmtree(doomed, ignore_errors=True)
 
-    def _evict(self, keep: str) -> None:
+    def evict(self, keep: str) -> None:
         """Throw away the captures that were used longest ago until the rest fits. Forks that live are not disturbed."""
         captures = []
         for folder in self._cache.templates.iterdir():

@@ -1,0 +1,34 @@
+"""Frames seen during a step, thinned out evenly so that they stay few."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workflow_gym.machines.base import Frame
+
+
+class Film:
+    """Keeps at most so many of the frames that it is shown, spread evenly over all of them."""
+
+    def __init__(self, limit: int) -> None:
+        """Keep at most `limit` frames, at least two."""
+        self._limit = max(limit, 2)
+        self._kept: list[Frame] = []
+        self._stride = 1
+        self._seen = 0
+
+    def add(self, frame: Frame) -> None:
+        """Show it a frame."""
+        if self._seen % self._stride == 0:
+            if len(self._kept) == self._limit:
+                self._kept = self._kept[::2]
+                self._stride *= 2
+            if self._seen % self._stride == 0:
+                self._kept.append(frame)
+        self._seen += 1
+
+    @property
+    def frames(self) -> NDArray[np.uint8]:
+        """The kept frames, oldest first, (n, height, width, 3) uint8; n is 0 when nothing was seen to change."""
+        return np.stack(self._kept) if self._kept else np.zeros((0, 0, 0, 3), dtype=np.uint8)
