@@ -99,7 +99,7 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
     `info` holds after every step: `round` (int), `outcome` (None until the end), `carried_out` (how many actions of
     the round were), `action_error` (why the next one was refused, as text for the agent, or None), `settled` (whether
     the screen came to rest) and `seconds` (how long the step took); after a zoom also `zoom`, the enlarged region, and
-    on demand (see `ResetOptions`) `frames`, what was seen meanwhile, (n, height, width, 3) uint8. At the end it holds
+    on demand (see `ResetOptions`) `frames`, what was seen meanwhile, (n, height, width, 3) uint8 with n ≥ 1. At the end it holds
     `outcome` (see `Outcome`), `verdict` (see `workflow_gym.grading.Verdict`) and `artifacts` (the folder of collected
     files).
     """
@@ -352,7 +352,7 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
         if episode.zoomed is not None:
             info["zoom"] = episode.zoomed
         if episode.film is not None:
-            info["frames"] = episode.film.frames
+            info["frames"] = np.stack(episode.film.frames or [episode.frame])
         return info
 
     def render(self) -> Frame | None:

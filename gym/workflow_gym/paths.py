@@ -89,6 +89,7 @@ class TrialPaths:
       artifacts/         the collected files
       result.json        outcome, verdict, totals: written last, in one piece
       report.html        self-contained page for people
+      video.mp4          the screens in order, where it was asked for
     ```
     """
 
@@ -135,6 +136,11 @@ class TrialPaths:
     def report(self) -> Path:
         """The page for people."""
         return self.root / "report.html"
+
+    @property
+    def video(self) -> Path:
+        """The screens in order, as a video."""
+        return self.root / "video.mp4"
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -23,6 +23,7 @@ app.add_typer(image.app, name="image")
 app.add_typer(task.app, name="task")
 app.command("run")(run.run)
 app.command("report")(run.report)
+app.command("video")(run.video)
 app.command("doctor")(doctor.doctor)
 app.command("self-check")(self_check.self_check)
 

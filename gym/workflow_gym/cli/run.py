@@ -17,6 +17,7 @@ from workflow_gym.providers import SharedProvider
 from workflow_gym.record import Trial, read_trial
 from workflow_gym.report.page import write_report
 from workflow_gym.tasks import load_task
+from workflow_gym.video import write_trial_video
 
 
 def run(
@@ -63,6 +64,13 @@ def report(
 ) -> None:
     """Write the report of a trial anew."""
     out.print(str(write_report(TrialPaths(trial))), highlight=False)
+
+
+def video(
+    trial: Annotated[Path, typer.Argument(help="The folder of a trial, finished or cut off.")],
+) -> None:
+    """Make an MP4 of a trial (needs the extra `video`)."""
+    out.print(str(write_trial_video(TrialPaths(trial))), highlight=False, soft_wrap=True)
 
 
 def _print_result(trial: Trial, paths: TrialPaths) -> None:

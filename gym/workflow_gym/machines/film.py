@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from workflow_gym.machines.base import Frame
 
 
@@ -29,6 +26,6 @@ class Film:
         self._seen += 1
 
     @property
-    def frames(self) -> NDArray[np.uint8]:
-        """The kept frames, oldest first, (n, height, width, 3) uint8; n is 0 when nothing was seen to change."""
-        return np.stack(self._kept) if self._kept else np.zeros((0, 0, 0, 3), dtype=np.uint8)
+    def frames(self) -> list[Frame]:
+        """The kept frames, oldest first; none when nothing was seen to change."""
+        return list(self._kept)
