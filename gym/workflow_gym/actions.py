@@ -235,7 +235,7 @@ class Screenshot(BaseAction):
 
 
 class Zoom(_Spatial):
-    """Look at a part of the screen, scaled up to the size of the observation."""
+    """Look at a part of the screen, scaled to the size of the observation with its proportions kept."""
 
     type: Literal["zoom"] = "zoom"
     top_left: Point

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypedDict, cast
 import gymnasium as gym
 import numpy as np
 from PIL import Image as Picture
+from PIL import ImageOps
 
 from workflow_gym.actions import Action, BaseAction, Done, GiveUp, Wait, Zoom
 from workflow_gym.collecting import collect
@@ -99,7 +100,7 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
     `info` holds after every step: `round` (int), `outcome` (None until the end), `carried_out` (how many actions of
     the round were), `action_error` (why the next one was refused, as text for the agent, or None), `settled` (whether
     the screen came to rest) and `seconds` (how long the step took); after a zoom also `zoom`, the enlarged region, and
-    on demand (see `ResetOptions`) `frames`, what was seen meanwhile, (n, height, width, 3) uint8 with n ≥ 1. At the end it holds
+    on demand (see `ResetOptions`) `frames`, a list of what was seen meanwhile, oldest first. At the end it holds
     `outcome` (see `Outcome`), `verdict` (see `workflow_gym.grading.Verdict`) and `artifacts` (the folder of collected
     files).
     """
@@ -352,7 +353,7 @@ class WorkflowGymEnv(gym.Env[Observation, ActionLike]):
         if episode.zoomed is not None:
             info["zoom"] = episode.zoomed
         if episode.film is not None:
-            info["frames"] = np.stack(episode.film.frames or [episode.frame])
+            info["frames"] = episode.film.frames or [episode.frame]
         return info
 
     def render(self) -> Frame | None:
@@ -420,11 +421,9 @@ def _outcome(ended_by: Done | GiveUp | None, verdict: Verdict) -> Outcome:
 
 
 def _zoom(frame: Frame, region: Zoom) -> Frame:
-    """Return a region of a frame, scaled to fit the frame's size with its proportions kept."""
+    """Return a region of a frame, scaled to fit the frame's size with its proportions kept, on black."""
     height, width = frame.shape[:2]
     left, top = int(region.top_left.x), int(region.top_left.y)
     right, bottom = int(region.bottom_right.x), int(region.bottom_right.y)
-    scale = min(width / (right - left), height / (bottom - top))
-    size = (max(1, round((right - left) * scale)), max(1, round((bottom - top) * scale)))
-    picture = Picture.fromarray(frame[top:bottom, left:right]).resize(size, Picture.Resampling.LANCZOS)
-    return np.asarray(picture)
+    part = Picture.fromarray(frame[top:bottom, left:right])
+    return np.array(ImageOps.pad(part, (width, height), Picture.Resampling.LANCZOS, centering=(0, 0)))
