@@ -67,7 +67,9 @@ ENTRIES = (
     Entry(_november(3), 455.10, BANK, "SumUp", "Sales:Card takings", "SUMUP PAYMENTS LTD 1103", 8, status=2),
     Entry(_november(5), -61.75, BANK, "Shell", "Vehicle:Fuel", "SHELL KINGSWAY 4417", 6, status=2),
     Entry(_november(9), -276.90, BANK, "Madison Parts", "Stock:Parts", "MADISON PARTS LTD INV 87106", 8, status=2),
-    Entry(_november(12), -95.60, BANK, "Northern Water", "Premises:Utilities", "NORTHERN WATER DD 5520914", 11, status=2),
+    Entry(
+        _november(12), -95.60, BANK, "Northern Water", "Premises:Utilities", "NORTHERN WATER DD 5520914", 11, status=2
+    ),
     Entry(_november(16), 530.45, BANK, "SumUp", "Sales:Card takings", "SUMUP PAYMENTS LTD 1116", 8, status=2),
     Entry(_november(19), -23.50, CASH, "Corner Bakery", "Staff:Refreshments", "Team breakfast", 3),
     Entry(_november(24), -4.50, BANK, "PayByPhone", "Vehicle:Parking", "PAYBYPHONE HULL ZONE 3", 6, status=2),
@@ -76,7 +78,7 @@ ENTRIES = (
     Entry(_december(1), -1250.00, BANK, "Riverside Properties", "Premises:Rent", "Rent December", 7),
     Entry(_december(8), -7.35, CASH, "Post Office", "Office:Postage", "Parcel to customer", 3),
     Entry(_december(10), -60.00, BANK, "Hull Sign Works", "Advertising", "Window lettering", 2, number="000214"),
-    Entry(_december(17), 85.00, CASH, "", "Sales:Workshop", "Wheel truing, paid in cash", 3),
+    Entry(_december(16), 85.00, CASH, "", "Sales:Workshop", "Wheel truing, paid in cash", 3),
     Entry(_december(18), 400.00, RESERVE, "", "Sales:Workshop", "Fleet service, paid into reserve", 8),
 )
 
@@ -109,8 +111,9 @@ def books() -> str:
     """Return the content of the .xhb file, as HomeBank 5.8 writes it."""
     lines = [
         '<?xml version="1.0"?>',
-        '<homebank v="1.4" d="050806">',
-        '<properties title="Harbour Lane Cycles" curr="1" auto_smode="1" auto_weekday="1" auto_nbdays="0"/>',
+        '<homebank v="1.5" d="050806">',
+        '<properties title="Harbour Lane Cycles" curr="1" auto_smode="1" auto_weekday="1" auto_nbmonths="1"'
+        ' earnbyh="0"/>',
         '<cur key="1" flags="0" iso="GBP" name="British Pound" symb="£" syprf="1" dchar="." gchar="," frac="2" rate="0"'
         ' mdate="0"/>',
     ]
@@ -118,22 +121,23 @@ def books() -> str:
     for name, kind, initial in ACCOUNTS:
         key = accounts[name]
         lines.append(
-            f'<account key="{key}" flags="0" pos="{key}" type="{kind}" curr="1" name={quoteattr(name)}'
-            f' initial="{initial:g}" minimum="0"/>'
+            f'<account key="{key}" pos="{key}" type="{kind}" curr="1" name={quoteattr(name)} initial="{initial:g}"'
+            ' minimum="0" maximum="0"/>'
         )
     payees = {name: key for key, name in enumerate(PAYEES, 1)}
     lines += [f'<pay key="{key}" name={quoteattr(name)}/>' for name, key in payees.items()]
     categories: dict[str, int] = {}
     for name, income, children in CATEGORIES:
         parent = categories[name] = len(categories) + 1
-        lines.append(f'<cat key="{parent}"{' flags="2"' if income else ""} name={quoteattr(name)}/>')
+        flags = ' flags="2"' if income else ""
+        lines.append(f'<cat key="{parent}"{flags} name={quoteattr(name)}/>')
         for child in children:
             key = categories[f"{name}:{child}"] = len(categories) + 1
             lines.append(f'<cat key="{key}" parent="{parent}" flags="{3 if income else 1}" name={quoteattr(child)}/>')
     for key, (text, payee, category) in enumerate(RULES, 1):
         lines.append(
-            f'<asg key="{key}" pos="{key}" flags="6" field="0" name={quoteattr(text)} payee="{payees[payee]}"'
-            f' category="{categories[category]}"/>'
+            f'<asg key="{key}" flags="6" pos="{key}" name={quoteattr(text)} payee="{payees[payee]}"'
+            f' category="{categories[category]}" amount="0"/>'
         )
     for entry in ENTRIES:
         fields = [f'date="{entry.when.toordinal()}" amount="{entry.amount:.10g}" account="{accounts[entry.account]}"']

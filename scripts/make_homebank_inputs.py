@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Make the HomeBank files that the tasks under tasks/finance/homebank/ begin with, as HomeBank 5.8 itself writes them."""
+# ruff: noqa: E501 - the books are tables, one line an entry.
+"""Make the HomeBank files that the tasks under tasks/finance/homebank/ begin with, in the format of HomeBank 5.8.6."""
 
 from __future__ import annotations
 
@@ -53,6 +54,7 @@ class Writer:
     """Turns a book into the text of a file."""
 
     def __init__(self, book: Book) -> None:
+        """Number the accounts and payees."""
         self.book = book
         self.accounts = {row[0]: key for key, row in enumerate(rows(book.accounts), 1)}
         self.categories: dict[str, int] = {}
@@ -63,8 +65,16 @@ class Writer:
         """Return the whole file."""
         lines = [
             '<?xml version="1.0"?>',
-            '<homebank v="1.4" d="050806">',
-            self.element("properties", title=self.book.title, curr=1, auto_smode="2", auto_nbdays=0),
+            '<homebank v="1.5" d="050806">',
+            self.element(
+                "properties",
+                title=self.book.title,
+                curr=1,
+                auto_smode="2",
+                auto_weekday=1,
+                auto_nbmonths=1,
+                earnbyh="0",
+            ),
             '<cur key="1" flags="0" iso="USD" name="US Dollar" symb="$" syprf="1" dchar="." gchar="," frac="2"'
             ' rate="0" mdate="0"/>',
         ]
@@ -77,7 +87,11 @@ class Writer:
     def element(tag: str, **values: object) -> str:
         """Return an element; attributes that are empty or 0 are left out, as HomeBank does."""
         shown = {name: str(value) for name, value in values.items() if value not in ("", 0, None)}
-        return f"<{tag}" + "".join(f' {k}="{escape(v, {chr(34): "&quot;"})}"' for k, v in shown.items()) + "/>"
+        return (
+            f"<{tag}"
+            + "".join(f' {k}="{escape(v, {chr(34): "&quot;", "'": "&apos;"})}"' for k, v in shown.items())
+            + "/>"
+        )
 
     def account_lines(self) -> Iterator[str]:
         """Yield the accounts."""
@@ -156,7 +170,7 @@ class Writer:
             values["scat"] = "||".join(str(self.categories[path]) for path, _, _ in parts)
             values["samt"] = "||".join(number(part) for _, _, part in parts)
             values["smem"] = "||".join("" for _ in parts)
-            yield account, self.element("ope", **values).replace("/>", "/>")
+            yield account, self.element("ope", **values)
         else:
             values["category"] = self.categories[category] if category else 0
             yield account, self.element("ope", **values)
@@ -298,7 +312,140 @@ STUDIO = Book(
     """,
 )
 
-BOOKS = {"january-ledger/inputs/brightwater.xhb": STUDIO}
+HOUSEHOLD = Book(
+    title="Maren & Tunde Okafor",
+    accounts="""
+        Joint Checking     | checking    | 2914.06 | -500  | 66-110274 | Harbor Federal Credit Union
+        Emergency Savings  | savings     | 7350    | 0     | 66-110290 | Harbor Federal Credit Union
+        Visa Card          | credit card | -412.83 | -3000 | 5516      | Harbor Federal Credit Union
+        Cash Wallet        | cash        | 85      | 0     |           |
+    """,
+    categories="""
+        +Income
+        +Income:Salary
+        +Income:Salary Bonus
+        +Income:Interest
+        +Income:Gifts Received
+        Housing
+        Housing:Rent
+        Housing:Repairs
+        Housing:Furniture
+        Utilities
+        Utilities:Electricity | -95 -95 -80 -70 -60 -60 -75 -75 -65 -65 -80 -95
+        Utilities:Water
+        Utilities:Internet | -54.99
+        Utilities:Phone | -62
+        Food
+        Food:Groceries
+        Food:Dining Out
+        Food:Work Lunches
+        Car
+        Car:Fuel
+        Car:Insurance
+        Car:Registration
+        Car:Repairs
+        Insurance
+        Insurance:Home
+        Insurance:Life
+        Health
+        Health:Dentist
+        Health:Pharmacy
+        Leisure
+        Leisure:Books
+        Leisure:Sports
+        Leisure:Streaming | -15.49
+        Leisure:Travel
+        Children
+        Children:Clothing
+        Children:Music Lessons
+        Gifts
+        Bank Charges
+    """,
+    payees="""
+        Bayside Pharmacy | Health:Pharmacy
+        Blue Heron Books | Leisure:Books
+        Brightline Dental | Health:Dentist
+        Catalina Noodle House | Food:Dining Out
+        City Water Bureau | Utilities:Water
+        Clearwave Internet | Utilities:Internet
+        County DMV
+        Evergreen Life
+        Evergreen Mutual
+        Family Music School | Children:Music Lessons
+        Farmers Co-op Market | Food:Groceries
+        Fastlane Fuel | Car:Fuel
+        Flixbox | Leisure:Streaming
+        Grandma Ruth | Income:Gifts Received
+        Greenfield Grocery | Food:Groceries
+        Greenfield Garden Center
+        Harbor Federal Credit Union | Bank Charges
+        Harbor Point Apartments | Housing:Rent
+        Hilltop Auto Repair | Car:Repairs
+        Kiddo & Co. | Children:Clothing
+        Lantern Cafe | Food:Work Lunches
+        Mobilink | Utilities:Phone
+        Nordhaus Furniture | Housing:Furniture
+        Northshore Power | Utilities:Electricity
+        Peak Gym
+        Peak Outdoor Store
+        Pronto Pizza | Food:Dining Out
+        Skyline Travel | Leisure:Travel
+        Sunrise Bakery | Food:Groceries
+        Tidewater Shipping Co. | Income:Salary
+        Tidewater Tavern | Food:Dining Out
+    """,
+    schedules="""
+        Visa Card      | -15.49 | Flixbox            | Leisure:Streaming  | card   | subscription | 1 | month | 2027-01-18
+        Joint Checking | -54.99 | Clearwave Internet | Utilities:Internet | direct | DSL 50       | 1 | month | 2027-01-22
+        Cash Wallet    | -60    | Farmers Co-op Market | Food:Groceries   | cash   | weekly shop  |   |       |
+    """,
+    transactions="""
+        2026-11-02 | Joint Checking | -1385 | Harbor Point Apartments | Housing:Rent | check | November | 2207 | r
+        2026-11-03 | Visa Card | -84.12 | Greenfield Grocery | Food:Groceries | card | | | r
+        2026-11-05 | Visa Card | -38.6 | Fastlane Fuel | Car:Fuel | card | | | r
+        2026-11-06 | Joint Checking | 2418.77 | Tidewater Shipping Co. | Income:Salary | deposit | pay 22/26 | | r
+        2026-11-07 | Cash Wallet | -24 | Farmers Co-op Market | Food:Groceries | cash | | |
+        2026-11-09 | Visa Card | -27.9 | Pronto Pizza | Food:Dining Out | card | | | r
+        2026-11-12 | Joint Checking | -88.41 | Northshore Power | Utilities:Electricity | direct | | | r
+        2026-11-13 | Visa Card | -11.25 | Lantern Cafe | Food:Work Lunches | card | T. | | r
+        2026-11-16 | Joint Checking | -62 | Mobilink | Utilities:Phone | direct | 2 lines | | r
+        2026-11-18 | Visa Card | -15.49 | Flixbox | Leisure:Streaming | card | subscription | | r
+        2026-11-20 | Joint Checking | 2418.77 | Tidewater Shipping Co. | Income:Salary | deposit | pay 23/26 | | r
+        2026-11-20 | Joint Checking | -60 | | > Cash Wallet | | ATM | | r
+        2026-11-22 | Joint Checking | -54.99 | Clearwave Internet | Utilities:Internet | direct | DSL 50 | | r
+        2026-11-24 | Visa Card | -112.7 | Greenfield Grocery | Food:Groceries -96.2 + Gifts -16.5 | card | thanksgiving | | r
+        2026-11-27 | Joint Checking | -250 | | > Emergency Savings | | | | r
+        2026-11-28 | Visa Card | -64 | Family Music School | Children:Music Lessons | card | | | r
+        2026-11-30 | Joint Checking | -362.2 | | > Visa Card | | card Nov | | r
+        2026-12-01 | Joint Checking | -1385 | Harbor Point Apartments | Housing:Rent | check | december | 2208 | c
+        2026-12-03 | Visa Card | -41.08 | Fastlane Fuel | Car:Fuel | card | | | c
+        2026-12-04 | Joint Checking | 2418.77 | Tidewater Shipping Co. | Income:Salary | deposit | pay 24/26 | | c
+        2026-12-05 | Visa Card | -93.66 | Greenfield Grocery | Food:Groceries | card | | | c
+        2026-12-08 | Joint Checking | -39.9 | Peak Gym | Leisure:Sports | debit | Dec | | c
+        2026-12-09 | Visa Card | -58.2 | Peak Outdoor Store | Gifts | card | mittens Grandma R. | | c
+        2026-12-11 | Joint Checking | -101.37 | Northshore Power | Utilities:Electricity | direct | | | c
+        2026-12-14 | Visa Card | -19.8 | Bayside Pharmacy | Health:Pharmacy | card | | | c
+        2026-12-15 | Joint Checking | -187.5 | Evergreen Mutual | Insurance:Home | check | Q4 | 2209 | c
+        2026-12-16 | Joint Checking | -62 | Mobilink | Utilities:Phone | direct | 2 lines | | c
+        2026-12-18 | Joint Checking | 2418.77 | Tidewater Shipping Co. | Income:Salary | deposit | pay 25/26 | | c
+        2026-12-18 | Visa Card | -15.49 | Flixbox | Leisure:Streaming | card | subscription | | c
+        2026-12-19 | Joint Checking | 300 | Tidewater Shipping Co. | Income:Salary Bonus | deposit | year-end | | c
+        2026-12-21 | Visa Card | -35.5 | Kiddo & Co. | Children:Clothing | card | | |
+        2026-12-21 | Visa Card | -35.5 | Kiddo & Co. | Children:Clothing | card | (2nd pair) | |
+        2026-12-22 | Joint Checking | -54.99 | Clearwave Internet | Utilities:Internet | direct | DSL 50 | |
+        2026-12-23 | Visa Card | -148.31 | Greenfield Grocery | Food:Groceries | card | xmas | |
+        2026-12-24 | Joint Checking | 100 | Grandma Ruth | Income:Gifts Received | deposit | for the kids | |
+        2026-12-27 | Cash Wallet | -17.5 | Sunrise Bakery | | cash | ? | |
+        2026-12-29 | Joint Checking | -250 | | > Emergency Savings | | | |
+        2026-12-30 | Joint Checking | -447.93 | | > Visa Card | | card Dec | |
+        2026-12-31 | Emergency Savings | 6.12 | Harbor Federal Credit Union | Income:Interest | | Q4 interest | |
+    """,
+)
+
+BOOKS = {
+    "january-ledger/inputs/brightwater.xhb": STUDIO,
+    "scheduled-payments/inputs/household.xhb": HOUSEHOLD,
+}
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,6 +10,13 @@ from defusedxml import ElementTree as SafeElementTree
 from pydantic import Field
 
 from workflow_gym.grading import Mutation
+
+
+def _read(artifacts: Path, file: str) -> bytes:
+    try:
+        return (artifacts / file).read_bytes()
+    except FileNotFoundError:
+        raise ValueError(f"{file} is not among the artifacts") from None
 
 
 class RemoveFile(Mutation):
@@ -19,10 +27,8 @@ class RemoveFile(Mutation):
 
     def apply(self, artifacts: Path) -> None:
         """Remove it."""
-        try:
-            (artifacts / self.file).unlink()
-        except FileNotFoundError:
-            raise ValueError(f"{self.file} is not among the artifacts") from None
+        _read(artifacts, self.file)
+        (artifacts / self.file).unlink()
 
 
 class CutFile(Mutation):
@@ -35,7 +41,9 @@ class CutFile(Mutation):
 
     def apply(self, artifacts: Path) -> None:
         """Cut it."""
-        content = (artifacts / self.file).read_bytes()
+        content = _read(artifacts, self.file)
+        if not content:
+            raise ValueError(f"{self.file} is empty, so nothing can be cut off")
         (artifacts / self.file).write_bytes(content[: int(len(content) * self.keep)])
 
 
@@ -51,13 +59,12 @@ class ReplaceText(Mutation):
 
     def apply(self, artifacts: Path) -> None:
         """Replace it."""
-        path = artifacts / self.file
-        content = path.read_text(encoding="utf-8")
-        if content.count(self.old) != 1:
-            raise ValueError(
-                f"{self.old!r} occurs {content.count(self.old)} times in {self.file}, and should occur once"
-            )
-        path.write_text(content.replace(self.old, self.new), encoding="utf-8")
+        content, old, new = _read(artifacts, self.file), self.old.encode(), self.new.encode()
+        if content.count(old) != 1:
+            raise ValueError(f"{self.old!r} occurs {content.count(old)} times in {self.file}, and should occur once")
+        if old == new:
+            raise ValueError(f"{self.old!r} is replaced by itself")
+        (artifacts / self.file).write_bytes(content.replace(old, new))
 
 
 class EditXml(Mutation):
@@ -78,23 +85,32 @@ class EditXml(Mutation):
 
     def apply(self, artifacts: Path) -> None:
         """Change it."""
-        path = artifacts / self.file
-        root = SafeElementTree.parse(path).getroot()
-        if root is None:
-            raise ValueError(f"{self.file} holds no XML element")
-        parents = {child: parent for parent in root.iter() for child in parent}
-        found = root.findall(self.select)
+        content = _read(artifacts, self.file)
+        try:
+            root: ElementTree.Element = SafeElementTree.fromstring(content)
+            found = root.findall(self.select)
+        except (SyntaxError, TypeError, KeyError) as error:  # What ElementTree raises for bad XML and bad paths.
+            raise ValueError(f"cannot select {self.select} of {self.file}: {error}") from None
         if len(found) != 1:
             raise ValueError(f"{self.select} selects {len(found)} elements of {self.file}, and should select one")
-        element, parent = found[0], parents[found[0]]
-        if self.remove:
+        before = ElementTree.tostring(root)
+        self._edit(found[0], {child: parent for parent in root.iter() for child in parent})
+        if ElementTree.tostring(root) == before:
+            raise ValueError(f"{self.select} of {self.file} is as it should become already")
+        ElementTree.ElementTree(root).write(artifacts / self.file, encoding="utf-8", xml_declaration=True)
+
+    def _edit(self, element: ElementTree.Element, parents: dict[ElementTree.Element, ElementTree.Element]) -> None:
+        parent = parents.get(element)
+        if parent is None and (self.remove or self.repeat):
+            raise ValueError(f"the root of {self.file} can neither be removed nor repeated")
+        if parent is not None and self.remove:
             parent.remove(element)
-        else:
-            target = element
-            if self.repeat:
-                target = ElementTree.Element(element.tag, dict(element.attrib))
-                parent.insert(list(parent).index(element) + 1, target)
-            target.attrib.update(self.set)
-            for name in self.drop:
-                del target.attrib[name]
-        ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+            return
+        if parent is not None and self.repeat:
+            original, element = element, copy.deepcopy(element)
+            parent.insert(list(parent).index(original) + 1, element)
+        if absent := set(self.drop) - set(element.attrib):
+            raise ValueError(f"{self.select} of {self.file} has no attribute {', '.join(sorted(absent))}")
+        element.attrib.update(self.set)
+        for name in self.drop:
+            del element.attrib[name]

@@ -7,6 +7,7 @@ in (`CoordinateSpace`) and are converted in one place, `Action.to_pixels`. A poi
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
@@ -217,7 +218,14 @@ class TypeText(BaseAction):
 
     type: Literal["type"] = "type"
     text: str = Field(min_length=1, max_length=MAX_TEXT)
-    """The text, any Unicode."""
+    """The text, any Unicode but control characters, which no keyboard types."""
+
+    @field_validator("text")
+    @classmethod
+    def _can_be_typed(cls, value: str) -> str:
+        if odd := [char for char in value if unicodedata.category(char) == "Cc" and char not in "\n\r\t"]:
+            raise ActionError(f"the control character {odd[0]!r} cannot be typed; press keys such as 'esc' instead")
+        return value
 
 
 class Wait(BaseAction):

@@ -216,6 +216,9 @@ def test_an_empty_zoom_is_refused(corner: tuple[int, int]) -> None:
         ({"type": "type", "text": ""}, "type.text"),
         ({"type": "type", "text": "x" * (MAX_TEXT + 1)}, "type.text"),
         ({"type": "type", "text": "\ud800"}, "type.text"),
+        ({"type": "type", "text": "a\x00b"}, "control character '\\x00'"),
+        ({"type": "type", "text": "\x1b"}, "'esc'"),
+        ({"type": "type", "text": "\x7f"}, "control character"),
         ({"type": "wait", "seconds": -1}, "wait.seconds"),
         ({"type": "wait", "seconds": 121}, "wait.seconds"),
         ({"type": "wait", "seconds": math.nan}, "wait.seconds"),
@@ -260,6 +263,11 @@ def test_arbitrary_json_never_escapes_as_another_error(data: object) -> None:
 def test_modifiers_are_kept_once_in_canonical_spelling() -> None:
     assert Click(modifiers=("Control", "ctrl_l", "Cmd")).modifiers == ("ctrl", "meta_l")
     assert Click(modifiers=("AltGr", "rwin")).modifiers == ("alt_r", "meta_r")
+
+
+def test_text_may_hold_line_breaks_tabs_and_any_script() -> None:
+    text = "a\tb\nc\r\nd — é 世界 🎉 \u00a0\u2028\u200d"
+    assert TypeText(text=text).text == text
 
 
 def test_click_is_a_click_in_pixels() -> None:

@@ -30,7 +30,7 @@ class BusyMachine(FakeMachine):
         self.drawn, self.load, self._start = drawn, load, time.monotonic()
 
     def screenshot(self) -> Frame:
-        frame = np.zeros((20, 500, 3), dtype=np.uint8)
+        frame = np.zeros((20, 1500, 3), dtype=np.uint8)
         frame[0, : self.drawn(time.monotonic() - self._start)] = 255
         return frame
 
