@@ -307,7 +307,7 @@ STUDIO = Book(
         2026-12-22 | Business Checking | -500 | | > Business Savings | | reserve | |
         2026-12-23 | Business Checking | 290 | Fir & Fern Gifts | Sales:Studio | deposit | inv 2026-094 | |
         2026-12-28 | Business Checking | -55 | U-Stor Self Storage | | debit | Jan storage | |
-        2026-12-29 | Business Checking | -400 | | | cash | cash drawn for market float - to be booked | |
+        2026-12-29 | Business Checking | -40 | | | cash | ATM, studio tea kitchen | |
         2026-12-31 | Business Savings | 22.04 | Columbia Community Bank | Other Income:Interest | | interest | |
     """,
 )

@@ -152,6 +152,13 @@ class SshShell(Shell):
                 file.prefetch(entry.st_size or 0)
                 return file.read(limit)
 
+    def open_tunnel(self, port: int, timeout: float = 60.0) -> paramiko.Channel:
+        """Return a channel to a port on the guest's loopback address. Raises `GuestUnreachableError`."""
+        with self._translated(f"opening port {port}", timeout):
+            return self._connected().open_channel(
+                "direct-tcpip", ("127.0.0.1", port), ("127.0.0.1", 0), timeout=timeout
+            )
+
     def disconnect(self) -> None:
         """Close the connection, if there is one; the next call opens a new one."""
         self._sftp = None
