@@ -95,6 +95,13 @@ class Machine(ABC):
     def busy_seconds(self) -> float:
         """Return the CPU seconds that the guest's processors have used so far. Raises `MachineError`."""
 
+    def waiting_seconds(self) -> float:
+        """Return for how long the guest's processors had work but the host no time for them; 0 where it is unknown.
+
+        On a crowded host a guest that has much to do uses little, and would look idle without this.
+        """
+        return 0.0
+
     @abstractmethod
     def pause(self) -> None:
         """Stop the guest; its time stands still. Does nothing when paused. Raises `MachineError`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,6 +44,7 @@ class Settled:
 
 DEFAULT_BOUNDS = SettleBounds()
 _POLL = 0.04
+_WANTED_SHARE = 0.75
 _BUSY_WINDOW = 0.1
 """Seconds over which processors are judged; shorter windows only measure noise."""
 
@@ -61,26 +63,65 @@ def settle(
         MachineError: the machine broke meanwhile.
     """
     start = time.monotonic()
-    frame, quiet_since, busy_then = machine.screenshot(), start, machine.busy_seconds()
-    looked, busy_before = start, busy_then
+    frame, meter = machine.screenshot(), _Meter(machine, bounds.idle_share)
+    quiet_since = start
     while True:
         # Look again when the quiet time would be over, or after a moment: whichever comes first.
         time.sleep(max(0.001, min(_POLL, quiet_since + bounds.quiet - time.monotonic())))
-        latest, busy, now = machine.screenshot(), machine.busy_seconds(), time.monotonic()
+        latest = machine.screenshot()
         changed = changed_pixels(frame, latest)
         if changed and on_frame is not None:
             on_frame(latest)
-        frame, window = latest, now - quiet_since
-        # On average since it fell quiet; and not bursting just now, which a long quiet time would water down.
-        busy_now = window >= _BUSY_WINDOW and (busy - busy_then) / window > bounds.idle_share
-        busy_now = busy_now or (busy - busy_before) / max(now - looked, 0.02) > 2 * bounds.idle_share
-        looked, busy_before = now, busy
-        if changed > bounds.ignored_pixels or busy_now:
-            quiet_since, busy_then = now, busy
-        elif window >= bounds.quiet:
+        frame, now = latest, time.monotonic()
+        if meter.is_busy() or changed > bounds.ignored_pixels:
+            quiet_since = now
+            meter.begin()
+        elif now - quiet_since >= bounds.quiet:
             return Settled(frame, True, now - start)
         if now - start >= bounds.maximum:
             return Settled(frame, False, now - start)
+
+
+class _Meter:
+    """Tells whether a machine's processors are busy, since it began and just now."""
+
+    def __init__(self, machine: Machine, idle_share: float) -> None:
+        self._machine = machine
+        self._idle_share = idle_share
+        self._before = self._read()
+        self.begin()
+
+    def begin(self) -> None:
+        self._start = self._before
+
+    def is_busy(self) -> bool:
+        latest = self._read()
+        # On average since it fell quiet; and not bursting just now, which a long quiet time would water down.
+        average = latest - self._start
+        burst = latest - self._before
+        self._before = latest
+        if average.seconds >= _BUSY_WINDOW and average.exceeds(self._idle_share):
+            return True
+        return burst.seconds >= _POLL / 2 and burst.exceeds(2 * self._idle_share)
+
+    def _read(self) -> _Load:
+        return _Load(time.monotonic(), self._machine.busy_seconds(), self._machine.waiting_seconds())
+
+
+class _Load(NamedTuple):
+    seconds: float
+    busy: float
+    waiting: float
+
+    def __sub__(self, other: _Load) -> _Load:
+        return _Load(self.seconds - other.seconds, self.busy - other.busy, self.waiting - other.waiting)
+
+    def exceeds(self, share: float) -> bool:
+        """Whether the processors were busier than `share`, or wanted to be and the host had no time for them.
+
+        An idle guest wakes up often and briefly, and waits a little each time; one with work waits or runs always.
+        """
+        return self.busy > share * self.seconds or self.busy + self.waiting > _WANTED_SHARE * self.seconds
 
 
 def changed_pixels(before: Frame, after: Frame) -> int:

@@ -137,6 +137,10 @@ class QemuMachine(Machine):
         """Return the CPU seconds of the guest's processors."""
         return self.process.busy_seconds()
 
+    def waiting_seconds(self) -> float:
+        """Return for how long the guest's processors waited for the host's."""
+        return self.process.waiting_seconds()
+
     def pause(self) -> None:
         """Stop the guest."""
         if not self.paused:

@@ -185,16 +185,20 @@ class QemuProcess:
         return pixels.reshape(height, width, 3).copy()
 
     def busy_seconds(self) -> float:
-        """Return the CPU seconds of the threads that run the guest's processors.
+        """Return the CPU seconds of the threads that run the guest's processors. Raises `MachineDiedError`."""
+        return self._scheduled(0)
 
-        Raises:
-            MachineDiedError: the process is gone.
-        """
+    def waiting_seconds(self) -> float:
+        """Return for how long these threads waited for a processor of the host. Raises `MachineDiedError`."""
+        return self._scheduled(1)
+
+    def _scheduled(self, column: int) -> float:
+        """Add up a column of the scheduler's statistics, https://docs.kernel.org/scheduler/sched-stats.html."""
         if not self._threads:
             self._threads = [cpu["thread-id"] for cpu in self.qmp.execute("query-cpus-fast")]
+        folders = [Path(f"/proc/{self.pid}/task/{thread}") for thread in self._threads]
         try:
-            folders = [Path(f"/proc/{self.pid}/task/{thread}") for thread in self._threads]
-            return sum(int((folder / "schedstat").read_text().split()[0]) for folder in folders) / 1e9
+            return sum(int((folder / "schedstat").read_text().split()[column]) for folder in folders) / 1e9
         except (OSError, IndexError):
             raise MachineDiedError(f"the machine is gone; {self.obituary()}") from None
 
