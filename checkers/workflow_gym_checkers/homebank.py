@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 
@@ -35,6 +35,9 @@ from workflow_gym_checkers.xhb import (
 )
 
 Money = Annotated[Decimal, AfterValidator(cents)]
+
+_NEARLY = 2
+"""With at most this many differences, an entry is taken for a wrong version of what is wanted."""
 
 
 class _Table(BaseModel):
@@ -78,10 +81,13 @@ class _EntryIs(_Table):
     splits: tuple[SplitIs, ...] = ()
     """The parts of a split transaction, in any order."""
 
+    _special: ClassVar[frozenset[str]] = frozenset({"splits"})
+    """Fields that are not compared for equality."""
+
     def differences(self, found: Transaction | Schedule) -> list[str]:
         """Return what is wrong with an entry, nothing when it is right."""
         problems = []
-        for name in (name for name in type(self).model_fields if name != "splits"):
+        for name in (name for name in type(self).model_fields if name not in self._special):
             expected, value = getattr(self, name), getattr(found, name)
             if name == "tags" and expected is not None:
                 expected = tuple(sorted(expected))
@@ -117,13 +123,29 @@ class ScheduleIs(_EntryIs):
     next_date: dt.date | None = None
     """When it is posted next."""
     every: int | None = None
-    """How many units lie between two postings."""
+    """How many units lie between two postings. 2 weeks and 14 days are the same, and so are 1 year and 12 months."""
     unit: Unit | None = None
     """The unit."""
     limit: int | None = None
     """After how many postings it ends; 0 for never."""
     weekend: Weekend | None = None
     """What is done when the day is none of a working week."""
+
+    _special: ClassVar[frozenset[str]] = frozenset({"splits", "every", "unit"})
+
+    @model_validator(mode="after")
+    def _whole_interval(self) -> ScheduleIs:
+        if (self.every is None) != (self.unit is None):
+            raise ValueError("give both `every` and `unit`, or none")
+        return self
+
+    def differences(self, found: Transaction | Schedule) -> list[str]:
+        """Return what is wrong with an entry, nothing when it is right."""
+        problems = super().differences(found)
+        if self.every is not None and isinstance(found, Schedule):
+            if _interval(found.every, found.unit) != _interval(self.every, self.unit):
+                problems.append(f"it is due every {found.every} {found.unit} instead of {self.every} {self.unit}")
+        return problems
 
 
 class BudgetIs(_Table):
@@ -196,7 +218,7 @@ class XhbSaved(XhbChecker):
 
 
 class AccountIs(XhbChecker):
-    """There is one account of that name, and it has the given properties."""
+    """There is one open account of that name, and it has the given properties."""
 
     name: str
     """Its name."""
@@ -212,10 +234,11 @@ class AccountIs(XhbChecker):
     """Its bank; None accepts any."""
     minimum: Money | None = None
     """Its overdraft limit; None accepts any."""
-    closed: bool = False
-    """Whether it is closed."""
 
-    _PROPERTIES = ("type", "currency", "initial", "number", "bank", "minimum", "closed")
+    _LABELS: ClassVar[dict[str, str]] = {
+        "type": "type", "currency": "currency", "initial": "start balance", "number": "number", "bank": "institution",
+        "minimum": "overdraft limit",
+    }  # fmt: skip
 
     def requirements(self) -> list[str]:
         """Return the account and its properties."""
@@ -223,8 +246,9 @@ class AccountIs(XhbChecker):
 
     def check_ledger(self, ledger: Ledger, evidence: Evidence) -> Iterator[Criterion]:
         """Compare each property."""
-        names = ", ".join(account.name for account in ledger.accounts)
+        names = ", ".join(account.name + (" (closed)" if account.closed else "") for account in ledger.accounts)
         found = ledger.account(self.name)
+        found = None if found and found.closed else found
         yield Criterion(name=self._exists, met=found is not None, expected=self.name, found=names, kind="complete")
         for name in self._asked():
             expected = getattr(self, name)
@@ -242,10 +266,10 @@ class AccountIs(XhbChecker):
         return f"the account {self.name} exists"
 
     def _has(self, name: str) -> str:
-        return f"the account {self.name} has the right {'state' if name == 'closed' else name}"
+        return f"the account {self.name} has the right {self._LABELS[name]}"
 
     def _asked(self) -> list[str]:
-        return [name for name in self._PROPERTIES if getattr(self, name) is not None]
+        return [name for name in self._LABELS if getattr(self, name) is not None]
 
 
 class BalanceIs(XhbChecker):
@@ -307,16 +331,20 @@ class TransactionsAre(XhbChecker):
         yield Criterion(
             name=self._all_there,
             met=len(found) >= wanted,
-            expected=f"{wanted} transactions",
-            found=f"{len(found)} transactions",
+            expected=_count(wanted, "transaction"),
+            found=_count(len(found), "transaction"),
             kind="complete",
         )
         titles = [self._title(entry) for entry in self.transactions]
         criteria, rest = _compare(titles, self.transactions, found)
         yield from criteria
         if self.complete:
+            known = ledger.account(self.account) is not None
             yield Criterion(
-                name=self._nothing_else, met=not rest, expected="none", found=_some(_line(entry) for entry in rest)
+                name=self._nothing_else,
+                met=known and not rest,
+                expected="none",
+                found=_some(map(_line, rest)) if known else "no such account",
             )
         if self.since:
             yield Criterion(
@@ -328,7 +356,7 @@ class TransactionsAre(XhbChecker):
 
     @property
     def _all_there(self) -> str:
-        return f"{self.account}: {len(self.transactions)} transactions were entered"
+        return f"{self.account}: {_count(len(self.transactions), 'transaction')} entered"
 
     @property
     def _nothing_else(self) -> str:
@@ -371,8 +399,8 @@ class SchedulesAre(XhbChecker):
         yield Criterion(
             name=self._all_there,
             met=len(found) >= len(self.schedules),
-            expected=f"{len(self.schedules)} scheduled transactions",
-            found=f"{len(found)} scheduled transactions",
+            expected=_count(len(self.schedules), "scheduled transaction"),
+            found=_count(len(found), "scheduled transaction"),
             kind="complete",
         )
         criteria, rest = _compare([self._title(entry) for entry in self.schedules], self.schedules, found)
@@ -388,7 +416,7 @@ class SchedulesAre(XhbChecker):
 
     @property
     def _all_there(self) -> str:
-        return f"{len(self.schedules)} scheduled transactions were set up"
+        return f"{_count(len(self.schedules), 'scheduled transaction')} set up"
 
     _nothing_else = "no other scheduled transactions were set up"
     _kept = "the earlier scheduled transactions are unchanged"
@@ -439,8 +467,8 @@ class BudgetsAre(XhbChecker):
 class RestUnchanged(XhbChecker):
     """Everything that the task does not ask for is as it was in the input file.
 
-    Accounts and their properties, transactions, payees and categories, apart from those that are named; rules and
-    templates, unless other checks look at them. Budgets are left to `BudgetsAre`.
+    That is accounts with their properties, transactions, payees and categories, apart from those that are named; rules,
+    templates and budgets, unless other checks look at them.
     """
 
     since: str
@@ -455,36 +483,34 @@ class RestUnchanged(XhbChecker):
     """Whether other checks look at the assignment rules."""
     schedules: bool = False
     """Whether other checks look at the templates."""
+    budgets: bool = False
+    """Whether other checks look at the budgets."""
 
     def requirements(self) -> list[str]:
-        """Return the parts that are compared."""
-        parts = ["other accounts", "the transactions of other accounts", "payees", "categories"]
-        parts += ([] if self.rules else ["assignment rules"]) + ([] if self.schedules else ["scheduled transactions"])
-        return [f"{part} are unchanged" for part in parts]
+        """Return the one requirement."""
+        return ["everything else is unchanged"]
 
     def check_ledger(self, ledger: Ledger, evidence: Evidence) -> Iterator[Criterion]:
-        """Compare part by part."""
+        """Compare line by line."""
         start = Ledger.load(evidence.inputs / self.since)
         added = set(self.accounts) - {account.name for account in start.accounts}
-        before, after = self._parts(start, added), self._parts(ledger, added)
-        for name, old, new in zip(self.requirements(), before, after, strict=True):
-            lost, extra = _difference(old, new)
-            signs = [*(f"- {item}" for item in lost), *(f"+ {item}" for item in extra)]
-            yield Criterion(name=name, met=not signs, expected="unchanged", found=_some(signs, "unchanged"))
+        lost, extra = _difference(self._lines(start, added), self._lines(ledger, added))
+        changes = [*(f"- {line}" for line in lost), *(f"+ {line}" for line in extra)]
+        name = self.requirements()[0]
+        yield Criterion(name=name, met=not changes, expected="unchanged", found=_some(changes, "unchanged", most=6))
 
-    def _parts(self, ledger: Ledger, added: set[str]) -> list[list[str]]:
-        categories = (entry for entry in ledger.categories if entry.path not in self.categories)
-        parts = [
-            [_line(account) for account in ledger.accounts if account.name not in added],
-            [_line(entry) for entry in ledger.transactions if entry.account not in self.accounts],
-            [name for name in ledger.payees if name not in self.payees],
-            [f"{entry.path} ({'income' if entry.income else 'expense'})" for entry in categories],
-        ]
-        if not self.rules:
-            parts.append([_line(rule) for rule in ledger.rules])
-        if not self.schedules:
-            parts.append([_line(entry) for entry in ledger.schedules])
-        return parts
+    def _lines(self, ledger: Ledger, added: set[str]) -> Iterator[str]:
+        """Return a line for each entry that must not change."""
+        yield from (_line(account) for account in ledger.accounts if account.name not in added)
+        yield from (_line(entry) for entry in ledger.transactions if entry.account not in self.accounts)
+        yield from (f"payee {name}" for name in ledger.payees if name not in self.payees)
+        for category in ledger.categories:
+            if category.path not in self.categories:
+                yield f"category {category.path} of {'income' if category.income else 'expense'}"
+            if not self.budgets and any(category.budget):
+                yield f"budget of {category.path}: {_year(category.budget)}"
+        yield from (_line(rule) for rule in ledger.rules if not self.rules)
+        yield from (_line(entry) for entry in ledger.schedules if not self.schedules)
 
 
 def _difference[T](before: Iterable[T], after: Iterable[T]) -> tuple[list[T], list[T]]:
@@ -496,24 +522,31 @@ def _difference[T](before: Iterable[T], after: Iterable[T]) -> tuple[list[T], li
 def _compare[F: (Transaction, Schedule)](
     titles: Sequence[str], wanted: Sequence[_EntryIs], found: Sequence[F]
 ) -> tuple[list[Criterion], list[F]]:
-    """Pair what is wanted with what is found; return one criterion for each wanted entry, and what is left over."""
+    """Pair what is wanted with what is found; return one criterion for each wanted entry, and what is left over.
+
+    An entry that is nearly the wanted one is taken for it, and is wrong; it is not left over.
+    """
     rest = list(found)
-    pairs: dict[int, F] = {}
-    for index, entry in enumerate(wanted):
-        if (match := next((item for item in rest if not entry.differences(item)), None)) is not None:
-            pairs[index] = match
-            rest.remove(match)
-    unmatched = list(rest)
+    results: dict[int, tuple[F, list[str]]] = {}
+    for most in (0, *range(1, _NEARLY + 1)):
+        for index, entry in enumerate(wanted):
+            if index in results:
+                continue
+            for item in rest:
+                if len(problems := entry.differences(item)) <= most:
+                    results[index] = item, problems
+                    rest.remove(item)
+                    break
     criteria = []
     for index, (title, entry) in enumerate(zip(titles, wanted, strict=True)):
-        nearest = min((entry.differences(item) for item in unmatched), key=len, default=None)
-        close = nearest is not None and len(nearest) <= 3
+        match, problems = results.get(index, (None, ["not found"]))
         criteria.append(
             Criterion(
                 name=title,
-                met=index in pairs,
+                met=not problems,
                 expected=entry.summary(),
-                found=_line(pairs[index]) if index in pairs else "; ".join(nearest or ()) if close else "not found",
+                found="; ".join(problems) or _line(match) if match else "not found",
+                kind="accurate" if match else "complete",
             )
         )
     return criteria, rest
@@ -535,6 +568,20 @@ def _same_splits(wanted: Sequence[SplitIs], found: Sequence[Split]) -> bool:
             return False
         rest.remove(match)
     return not rest
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _interval(every: int, unit: str | None) -> tuple[int, str | None]:
+    match unit:
+        case "week":
+            return every * 7, "day"
+        case "year":
+            return every * 12, "month"
+        case _:
+            return every, unit
 
 
 def _text(value: object) -> str:

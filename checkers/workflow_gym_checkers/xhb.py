@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 from xml.etree.ElementTree import Element, ParseError
@@ -69,7 +69,7 @@ def cents(value: Decimal) -> Decimal:
     Raises:
         ValueError: it is no number, or absurdly large.
     """
-    if not value.is_finite() or abs(value) > _LARGEST:
+    if not value.is_finite() or value.copy_abs() > _LARGEST:
         raise ValueError(f"the amount {value} is no sum of money")
     rounded = value.quantize(_CENT)
     return (rounded if abs(value - rounded) <= _NOISE else value) + 0  # + 0 turns -0.00 into 0.00
@@ -449,7 +449,7 @@ def _date(item: Element, attribute: str) -> dt.date | None:
 def _money(text: str | None) -> Decimal:
     try:
         return cents(Decimal(text or "0"))
-    except (ValueError, InvalidOperation):
+    except (ValueError, ArithmeticError):
         raise XhbError(f"{(text or '')[:40]!r} is no amount") from None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from workflow_gym.errors import CapabilityError, TemplateError
+from workflow_gym.errors import CapabilityError, GuestCommandError, MachineError, TemplateError
 from workflow_gym.images.recipe import load_image
 from workflow_gym.machines.base import Machine, Provider, Template
 from workflow_gym.machines.desktop import start_application
@@ -36,18 +36,24 @@ def task_template(provider: Provider, task: Task) -> Template:
     key = f"{task.id.replace('/', '-')}-{digest}"
     if found := provider.find_template(key):
         return found
-    with provider.fork(image, branchable=True) as machine:
-        with machine.running():
-            lay_out(machine, task)
-        return machine.capture(key)
+    with provider.making(key):
+        if found := provider.find_template(key):
+            return found
+        with provider.fork(image, branchable=True) as machine:
+            with machine.running():
+                lay_out(machine, task)
+            return machine.capture(key)
 
 
 def lay_out(machine: Machine, task: Task) -> None:
     """Put the task's files into a running machine and open what is to be open. Raises `MachineError`."""
-    for entry in task.spec.inputs:
-        machine.shell.write_file(entry.path, (task.inputs / entry.file).read_bytes(), user=DESKTOP_USER)
-    if task.spec.open is not None:
-        application = load_image(task.spec.image).recipe.application
-        if application is None or not application.open:
-            raise CapabilityError(f"the image {task.spec.image} opens no files, but task {task.id} wants one open")
-        start_application(machine, application, task.spec.open)
+    try:
+        for entry in task.spec.inputs:
+            machine.shell.write_file(entry.path, (task.inputs / entry.file).read_bytes(), user=DESKTOP_USER)
+        if task.spec.open is not None:
+            application = load_image(task.spec.image).recipe.application
+            if application is None or not application.open:
+                raise CapabilityError(f"the image {task.spec.image} opens no files, but task {task.id} wants one open")
+            start_application(machine, application, task.spec.open)
+    except GuestCommandError as error:
+        raise MachineError(f"the start of task {task.id} could not be made: {error}") from error

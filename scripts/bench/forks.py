@@ -50,6 +50,7 @@ class Forks:
         with ExitStack() as stack:
             self.cold = stack.enter_context(closing(QemuProvider(spares=0)))
             self.cold.progress = progress
+            progress("making templates where they are missing", "")
             self.template: QemuTemplate = self.cold.image_template(image)
             self._warm = stack.enter_context(closing(QemuProvider(spares=1)))
             # A spare waits for one template; resets of a task need a provider of their own.

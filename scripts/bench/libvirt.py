@@ -100,7 +100,9 @@ class PrivateDaemon:
             except MachineError as error:
                 log = self._log.read_text(errors="replace")[-1000:]
                 if process.poll() is not None:
-                    raise MachineError(f"libvirtd ended with status {process.returncode}: {log}") from error
+                    raise MachineError(
+                        f"libvirtd ended with status {process.returncode} (--no-libvirt does without): {log}"
+                    ) from error
                 deadline.check(f"{error}; its log ends with: {log}")
                 deadline.sleep(0.1)
 
@@ -149,6 +151,7 @@ class DomainMachine(Machine):
         self.screen = hardware.screen
         self._daemon = daemon
         self._picture = daemon.folder / "screen.ppm"
+        self._ready: Frame | None = None
         self._shell = SshShell(self._port, image.ssh_key, image.host_key, connect_seconds=15)
 
     @property
@@ -195,6 +198,8 @@ class DomainMachine(Machine):
         Raises:
             MachineError: it failed, or another screen was seen.
         """
+        if self._ready is None:
+            raise MachineError("there is no snapshot yet")
         with self.running():
             self.shell.run(["systemctl", "stop", "app"])
             self.shell.disconnect()
@@ -212,7 +217,7 @@ class DomainMachine(Machine):
         """Raise `CapabilityError`."""
         raise CapabilityError("this guest is only looked at")
 
-    def capture(self, key: str) -> Template:
+    def capture(self, key: str | None = None) -> Template:
         """Raise `CapabilityError`."""
         raise CapabilityError("this guest is only looked at")
 

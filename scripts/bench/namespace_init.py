@@ -23,17 +23,20 @@ def main() -> None:
     if os.getpid() != 1:
         sys.exit("this must be the first process of a PID namespace: in the end it kills everybody")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    child = 0
 
     def collect(*_: object) -> None:
         with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
+            while (pid := os.waitpid(-1, os.WNOHANG)[0]) > 0:
+                if pid == child:
+                    os._exit(1)  # The parent reads the log, and removes the folder.
 
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL).pid
     signal.signal(signal.SIGCHLD, collect)
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    collect()
     sys.stdin.buffer.read()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with contextlib.suppress(ProcessLookupError):
-        os.kill(child.pid, signal.SIGKILL)
         os.kill(-1, signal.SIGKILL)
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)

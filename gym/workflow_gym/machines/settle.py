@@ -88,14 +88,14 @@ class _Meter:
     def __init__(self, machine: Machine, idle_share: float) -> None:
         self._machine = machine
         self._idle_share = idle_share
-        self._before = self._read()
+        self._before = _Load.of(machine)
         self.begin()
 
     def begin(self) -> None:
         self._start = self._before
 
     def is_busy(self) -> bool:
-        latest = self._read()
+        latest = _Load.of(self._machine)
         # On average since it fell quiet; and not bursting just now, which a long quiet time would water down.
         average = latest - self._start
         burst = latest - self._before
@@ -104,14 +104,15 @@ class _Meter:
             return True
         return burst.seconds >= _POLL / 2 and burst.exceeds(2 * self._idle_share)
 
-    def _read(self) -> _Load:
-        return _Load(time.monotonic(), self._machine.busy_seconds(), self._machine.waiting_seconds())
-
 
 class _Load(NamedTuple):
     seconds: float
     busy: float
     waiting: float
+
+    @classmethod
+    def of(cls, machine: Machine) -> _Load:
+        return cls(time.monotonic(), machine.busy_seconds(), machine.waiting_seconds())
 
     def __sub__(self, other: _Load) -> _Load:
         return _Load(self.seconds - other.seconds, self.busy - other.busy, self.waiting - other.waiting)

@@ -122,8 +122,9 @@ class SshShell(Shell):
         return text
 
     def _files(self, timeout: float) -> paramiko.SFTPClient:
-        if self._sftp is None or not self._connected().is_active():
-            self._sftp = paramiko.SFTPClient.from_transport(self._connected())
+        transport = self._connected()  # This may open a new connection, and forget the files of the old one.
+        if self._sftp is None:
+            self._sftp = paramiko.SFTPClient.from_transport(transport)
             assert self._sftp is not None
         channel = self._sftp.get_channel()
         assert channel is not None

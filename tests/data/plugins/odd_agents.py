@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workflow_gym.actions import Action, Click, Done, GiveUp, Key, Point, Screenshot, Size, TypeText
+from workflow_gym.actions import Action, Click, Done, Key, Point, Screenshot, Size, TypeText
 from workflow_gym.agent import Agent
 from workflow_gym.errors import AgentError
 from workflow_gym.tasks import Task
@@ -40,17 +40,12 @@ class Stubborn(_Agent):
         return (Screenshot(),)
 
 
-class Desperate(_Agent):
-    def play(self, info: dict[str, Any]) -> Sequence[Action]:
-        return (GiveUp(reason="there is no such thing"),)
-
-
 class Missing(_Agent):
-    """Clicks off the screen, is told so, and ends with what it was told."""
+    """Clicks off the screen, is told so, and fails with what it was told."""
 
     def play(self, info: dict[str, Any]) -> Sequence[Action]:
         if info["action_error"]:
-            return (Done(answer=info["action_error"]),)
+            raise AgentError(info["action_error"])
         return [Click(point=Point(x=5000, y=5)), TypeText(text="never typed")]
 
 
@@ -108,8 +103,10 @@ class BrokenNote(_Agent):
     """Notes a thought that a tokenizer has cut in the middle of a character."""
 
     def play(self, info: dict[str, Any]) -> Sequence[Action]:
+        if self.rounds == 2:
+            raise AgentError("that was all")
         self.note = "half a character: \ud83d"
-        return (Done(),)
+        return (Screenshot(),)
 
 
 class Unfinished(Agent):

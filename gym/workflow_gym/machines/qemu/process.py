@@ -21,6 +21,8 @@ from workflow_gym.machines.base import Frame
 from workflow_gym.machines.qemu.qmp import Qmp
 
 _SCREEN_FDSET = 1
+_MOMENT = 0.01
+_SPARE_SHARE = 0.6
 
 
 class QemuProcess:
@@ -186,20 +188,39 @@ class QemuProcess:
 
     def busy_seconds(self) -> float:
         """Return the CPU seconds of the threads that run the guest's processors. Raises `MachineDiedError`."""
-        return self._scheduled(0)
+        return sum(ran for ran, _ in self._scheduled())
 
     def waiting_seconds(self) -> float:
         """Return for how long these threads waited for a processor of the host. Raises `MachineDiedError`."""
-        return self._scheduled(1)
+        return sum(waited for _, waited in self._scheduled())
 
-    def _scheduled(self, column: int) -> float:
-        """Add up a column of the scheduler's statistics, https://docs.kernel.org/scheduler/sched-stats.html."""
+    def catch_up(self, maximum: float = 30.0) -> None:
+        """Wait until one of the running guest's processors has a moment to spare, or `maximum` seconds are over.
+
+        Raises:
+            MachineDiedError: the process is gone.
+        """
+        end = time.monotonic() + maximum
+        then, before = time.monotonic(), self._scheduled()
+        while then < end:
+            time.sleep(_MOMENT)
+            now, after = time.monotonic(), self._scheduled()
+            wanted = (sum(new) - sum(old) for old, new in zip(before, after, strict=True))
+            if min(wanted) < _SPARE_SHARE * (now - then):
+                return
+            then, before = now, after
+
+    def _scheduled(self) -> list[tuple[float, float]]:
+        """Return for each of the guest's processors the seconds that it ran, and waited for a processor of the host.
+
+        From the scheduler's statistics, https://docs.kernel.org/scheduler/sched-stats.html.
+        """
         if not self._threads:
             self._threads = [cpu["thread-id"] for cpu in self.qmp.execute("query-cpus-fast")]
-        folders = [Path(f"/proc/{self.pid}/task/{thread}") for thread in self._threads]
         try:
-            return sum(int((folder / "schedstat").read_text().split()[column]) for folder in folders) / 1e9
-        except (OSError, IndexError):
+            files = [Path(f"/proc/{self.pid}/task/{thread}/schedstat").read_text() for thread in self._threads]
+            return [(int(ran) / 1e9, int(waited) / 1e9) for ran, waited, _ in map(str.split, files)]
+        except (OSError, ValueError):
             raise MachineDiedError(f"the machine is gone; {self.obituary()}") from None
 
     def forwarded_port(self) -> int:

@@ -7,6 +7,7 @@ import logging
 import shutil
 import subprocess
 import threading
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -129,6 +130,10 @@ class QemuProvider(Provider):
     def find_template(self, key: str) -> QemuTemplate | None:
         """Return a captured template; see `Provider.find_template`."""
         return self.templates.find(key)
+
+    def making(self, key: str) -> AbstractContextManager[None]:
+        """Hold the lock of one template; see `Provider.making`."""
+        return self.templates.lock(key)
 
     def discard(self, template: Template) -> None:
         """Throw a template away; see `Provider.discard`."""
