@@ -15,6 +15,7 @@ from workflow_gym.errors import AgentError, CheckerError, MachineError, Workflow
 from workflow_gym.images.recipe import load_image
 from workflow_gym.machines.base import Provider
 from workflow_gym.paths import TrialPaths
+from workflow_gym.providers import provider_class
 from workflow_gym.record import Recorder, ResultRecord, TrialRecord, versions
 from workflow_gym.tasks import Task
 
@@ -60,6 +61,8 @@ def run_trial(plan: TrialPlan, runs: Path, on_round: OnRound = lambda number, no
     Broken machines, checkers and agents end the trial with the outcome of that name. An interrupt (Ctrl-C) is raised
     again; the record then holds all that was seen, and no result.
     """
+    if isinstance(plan.provider, str):
+        provider_class(plan.provider)  # A misspelt name should leave no folder behind.
     paths, recorder = _prepare(plan, runs)
     progress = _Progress()
     try:

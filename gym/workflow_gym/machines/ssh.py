@@ -9,6 +9,7 @@ import posixpath
 import shlex
 import socket
 import stat
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from workflow_gym.machines.base import Shell
 
 # Every failure is raised as an error of ours; paramiko's own log repeats it with a traceback.
 logging.getLogger("paramiko").setLevel(logging.CRITICAL)
+
+_GRACE_SECONDS = 1.0
+"""How long after its deadline a call is cut off that did not notice it by itself."""
 
 DESKTOP_USER = "user"
 """The account in the guest that owns the desktop; the agent acts as it."""
@@ -83,14 +87,26 @@ class SshShell(Shell):
 
     @contextlib.contextmanager
     def _translated(self, what: str, timeout: float) -> Iterator[None]:
+        """Turn what SSH raises into errors of ours, and cut off what paramiko would wait for without a deadline."""
+        late = threading.Event()
+
+        def cut() -> None:
+            late.set()
+            if self._transport is not None:
+                self._transport.close()
+
+        watchdog = threading.Timer(timeout + _GRACE_SECONDS, cut)
+        watchdog.daemon = True
+        watchdog.start()
         try:
             yield
-        except TimeoutError:
+        except (TimeoutError, paramiko.SSHException, EOFError, ConnectionError) as error:
             self.disconnect()
-            raise MachineTimeoutError(f"{what} did not end within {timeout:g} s in the guest") from None
-        except (paramiko.SSHException, EOFError, ConnectionError) as error:
-            self.disconnect()
+            if isinstance(error, TimeoutError) or late.is_set():
+                raise MachineTimeoutError(f"{what} did not end within {timeout:g} s in the guest") from None
             raise GuestUnreachableError(f"the SSH connection broke during {what}: {error!r}") from error
+        finally:
+            watchdog.cancel()
 
     def run(self, command: Sequence[str], *, user: str = "root", timeout: float = 60.0) -> str:
         """Run a command; see `Shell.run`."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from workflow_gym.errors import InputError
+
 # Under TCG the guest must not see AVX: QEMU 7.2 emulates a gather instruction wrongly enough to crash llvmpipe.
 _TCG_CPU = "max,avx=off,avx2=off,fma=off,f16c=off"
 
@@ -40,12 +42,17 @@ def choose_accelerator(
         device: KVM's device file.
         cpu_info: where the processor's flags are listed.
         wanted: "kvm" or "tcg" decides; by default `$WORKFLOW_GYM_ACCEL` does, where it is set.
+
+    Raises:
+        InputError: `wanted` is neither.
     """
     wanted = wanted or os.environ.get("WORKFLOW_GYM_ACCEL")
     if wanted == "kvm":
         return Accelerator("kvm", "asked for by WORKFLOW_GYM_ACCEL")
     if wanted == "tcg":
         return Accelerator("tcg", "asked for by WORKFLOW_GYM_ACCEL")
+    if wanted:
+        raise InputError(f"WORKFLOW_GYM_ACCEL must be 'kvm' or 'tcg', not {wanted!r}")
     flags = cpu_info.read_text().split() if cpu_info.exists() else []
     if "vmx" not in flags and "svm" not in flags:
         extra = " (the device exists, but guests would hang on it)" if device.exists() else ""

@@ -112,7 +112,10 @@ class QemuProcess:
             TemplateError: the state does not load.
         """
         self._ignore_shared_memory(not with_memory)
-        descriptor = os.open(state, os.O_RDONLY)
+        try:
+            descriptor = os.open(state, os.O_RDONLY)
+        except OSError as error:
+            raise TemplateError(f"{state} cannot be read: {error}") from error
         try:
             self.qmp.execute("getfd", {"fdname": "state"}, fd=descriptor)
         finally:
@@ -138,7 +141,10 @@ class QemuProcess:
             MachineError: it failed.
         """
         self._ignore_shared_memory(not with_memory)
-        descriptor = os.open(state, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            descriptor = os.open(state, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        except OSError as error:
+            raise HostError(f"cannot write {state}: {error}") from error
         try:
             self.qmp.execute("getfd", {"fdname": "state"}, fd=descriptor)
         finally:

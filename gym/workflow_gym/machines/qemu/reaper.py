@@ -49,8 +49,11 @@ def remove(folder: Path) -> None:
 def own(folder: Path) -> int:
     """Create `folder` with its lock held, and return the lock's descriptor, which must stay open."""
     folder.mkdir(parents=True, mode=0o700)
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # Locked before it bears its name, so that a sweep never finds it unlocked.
+    nascent = folder / f".{LOCK}"
+    descriptor = os.open(nascent, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
+    nascent.rename(folder / LOCK)
     return descriptor
 
 

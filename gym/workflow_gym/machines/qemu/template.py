@@ -18,7 +18,7 @@ from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workflow_gym.actions import Size
-from workflow_gym.errors import HostError, TemplateError
+from workflow_gym.errors import HostError, InputError, TemplateError
 from workflow_gym.images.build import BuiltImage
 from workflow_gym.machines.base import Template
 from workflow_gym.machines.qemu.command import Hardware, overlay_command
@@ -104,7 +104,7 @@ class TemplateStore:
         """
         self._cache = cache
         self._machine_type = machine_type
-        self._limit = capture_bytes or int(float(os.environ.get("WORKFLOW_GYM_CACHE_GB", "20")) * (1 << 30))
+        self._limit = capture_bytes or _cache_bytes()
         self._verified: dict[str, QemuTemplate] = {}
 
     @contextmanager
@@ -244,6 +244,14 @@ class TemplateStore:
             if folder.name != keep:
                 self._remove(folder)
                 total -= used
+
+
+def _cache_bytes() -> int:
+    wanted = os.environ.get("WORKFLOW_GYM_CACHE_GB", "20")
+    try:
+        return int(float(wanted) * (1 << 30))
+    except (ValueError, OverflowError):
+        raise InputError(f"WORKFLOW_GYM_CACHE_GB must be a number, not {wanted!r}") from None
 
 
 def _virtual_size(disk: Path) -> int:
