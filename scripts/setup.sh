@@ -44,7 +44,7 @@ find_python() {
 
 set_up() {
     install_packages qemu-system-x86_64:qemu-system-x86 qemu-img:qemu-utils qemu-storage-daemon:qemu-system-common \
-        mmdebstrap:mmdebstrap mke2fs:e2fsprogs unshare:util-linux \
+        mmdebstrap:mmdebstrap gpg:gpg mke2fs:e2fsprogs unshare:util-linux \
         /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring
     if [ "$(id -u)" != 0 ]; then
         install_packages newuidmap:uidmap fuse2fs:fuse2fs

@@ -19,6 +19,7 @@ PROGRAMS = (
     ("qemu-img", "qemu-utils", "makes disks"),
     ("qemu-storage-daemon", "qemu-system-common", "opens disks while images are built"),
     ("mmdebstrap", "mmdebstrap", "bootstraps the base image"),
+    ("gpg", "gpg", "lets the bootstrap check what it fetches"),
     ("mke2fs", "e2fsprogs", "makes file systems"),
     ("unshare", "util-linux", "keeps image builds apart from the host"),
 )
