@@ -12,9 +12,11 @@ from bench.figures import Figure, at_least, at_most, plain, timed
 from workflow_gym.deadline import Deadline
 from workflow_gym.env import WorkflowGymEnv
 from workflow_gym.errors import FormatError
+from workflow_gym.machines.base import Template
 from workflow_gym.machines.qemu.command import QEMU
 from workflow_gym.machines.qemu.provider import QemuProvider
 from workflow_gym.machines.qemu.template import QemuTemplate
+from workflow_gym.staging import task_template
 from workflow_gym.tasks import Task, load_task, task_ids
 
 _PREFERRED_TASK = "finance/homebank/january-ledger"
@@ -53,7 +55,6 @@ class Forks:
             progress("making templates where they are missing", "")
             self.template: QemuTemplate = self.cold.image_template(image)
             self._warm = stack.enter_context(closing(QemuProvider(spares=1)))
-            # A spare waits for one template; resets of a task need a provider of their own.
             self._warm_task = stack.enter_context(closing(QemuProvider(spares=1)))
             self._warm_task.progress = progress
             for provider in (self.cold, self._warm):
@@ -87,8 +88,10 @@ class Forks:
     def _wait_for_spares(self) -> None:
         """Wait until no spare is being made: it would be missed, and its start would disturb what is measured."""
         deadline = Deadline(_SPARE_SECONDS, "waiting for a spare process")
-        waiting = [self._warm, self._warm_task] if self._envs else [self._warm]
-        while not all(provider._spares for provider in waiting):
+        waiting: list[tuple[QemuProvider, Template]] = [(self._warm, self.template)]
+        if self._task is not None:
+            waiting.append((self._warm_task, task_template(self._warm_task, self._task)))
+        while not all(provider.spares.ready(template) for provider, template in waiting):
             deadline.check()
             deadline.sleep(0.01)
         time.sleep(0.02)

@@ -271,7 +271,7 @@ def domain_xml(image: BuiltImage, hardware: Hardware, accelerator: Accelerator, 
     """
     ET.register_namespace("qemu", _QEMU_SCHEMA)
     ours = qemu_command(
-        hardware, accelerator, disk=disk, kernel=image.kernel, initrd=image.initrd, memory=disk, shared=False,
+        hardware, accelerator, disk=disk, layers=1, kernel=image.kernel, initrd=image.initrd, memory=disk, shared=False,
         monitor_fd=0, incoming=False,
     )  # fmt: skip
 

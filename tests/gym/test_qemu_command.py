@@ -16,6 +16,7 @@ def command(folder: Path = Path("/cache/machines/1/m0"), shared: bool = False, i
         Hardware(1024, 2, Size(1280, 800)),
         Accelerator("tcg", "for the test"),
         disk=folder / "disk.qcow2",
+        layers=3,
         kernel=folder / "vmlinuz",
         initrd=folder / "initrd.img",
         memory=folder / "memory",
@@ -50,11 +51,18 @@ def test_memory_is_mapped_as_asked(shared: bool, word: str) -> None:
 def test_only_forks_wait_for_device_state() -> None:
     assert value_of(command(incoming=True), "-incoming") == "defer"
     assert "-incoming" not in command(incoming=False)
+    assert "-kernel" in command(incoming=False) and "-kernel" not in command(incoming=True)
+
+
+def test_no_layer_of_a_disk_is_dropped_from_the_page_cache() -> None:
+    options = value_of(command(), "-drive").split(",")
+    dropped = [option for option in options if option.endswith("drop-cache=off")]
+    assert dropped == [f"{backing}file.drop-cache=off" for backing in ("", "backing.", "backing.backing.")]
 
 
 def test_commas_in_paths_do_not_end_an_option() -> None:
     folder = Path("/a,b/with blank")
-    words = command(folder)
+    words = command(folder, incoming=False)
     assert "file=/a,,b/with blank/disk.qcow2," in value_of(words, "-drive")
     assert "mem-path=/a,,b/with blank/memory," in value_of(words, "-object")
     assert value_of(words, "-kernel") == "/a,b/with blank/vmlinuz"

@@ -98,8 +98,8 @@ def test_a_damaged_state_is_thrown_away_and_the_task_staged_anew(qemu: QemuProvi
     key = next(folder.name for folder in qemu.templates._cache.templates.glob("finance-homebank-open-ledger-*"))
     template = qemu.find_template(key)
     assert template is not None
+    qemu.spares.forget(template)
     template.state.write_bytes(b"QEVM" + b"\0" * 1000)
-    qemu._spares.clear()
     observation, _ = env.reset()
     assert observation["screenshot"].any()
     anew = qemu.find_template(key)

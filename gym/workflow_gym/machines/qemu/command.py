@@ -30,6 +30,7 @@ def qemu_command(
     accelerator: Accelerator,
     *,
     disk: Path,
+    layers: int,
     kernel: Path,
     initrd: Path,
     memory: Path,
@@ -44,12 +45,13 @@ def qemu_command(
         hardware: processors, memory, screen.
         accelerator: KVM or TCG.
         disk: a qcow2 image that the guest may write to.
+        layers: of how many files the disk is made, itself and what it is layered over.
         kernel: the guest's kernel.
         initrd: the guest's initial ramdisk.
         memory: the file that holds the guest's memory.
         shared: whether writes of the guest go into `memory` (else they stay private to the process).
         monitor_fd: an inherited file descriptor of a connected socket.
-        incoming: whether to wait for device state instead of booting.
+        incoming: whether to wait for device state instead of booting; the kernel is then in memory already.
         serial: where the guest's console is logged.
     """
     return [
@@ -59,8 +61,8 @@ def qemu_command(
         *accelerator.arguments,
         "-smp", str(hardware.processors), "-m", str(hardware.memory_mb),
         *_memory(hardware, memory, shared),
-        *_boot(kernel, initrd),
-        *_disk(disk),
+        *([] if incoming else _boot(kernel, initrd)),
+        *_disk(disk, layers),
         *_network(),
         *_screen_and_input(hardware.screen),
         "-device", "virtio-rng-pci",
@@ -81,8 +83,11 @@ def _boot(kernel: Path, initrd: Path) -> list[str]:
     return ["-kernel", str(kernel), "-initrd", str(initrd), "-append", append]
 
 
-def _disk(disk: Path) -> list[str]:
-    return ["-drive", f"file={_escape(disk)},if=virtio,format=qcow2,cache=unsafe,discard=unmap"]
+def _disk(disk: Path, layers: int) -> list[str]:
+    # After loading a guest, QEMU would drop each layer from the host's page cache, which all machines share.
+    caches = [f"{'backing.' * level}file.drop-cache=off" for level in range(layers)]
+    options = ["if=virtio", "format=qcow2", "cache=unsafe", "discard=unmap", *caches]
+    return ["-drive", ",".join([f"file={_escape(disk)}", *options])]
 
 
 def _network() -> list[str]:

@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from workflow_gym.deadline import Deadline
 from workflow_gym.errors import (
@@ -22,7 +21,6 @@ from workflow_gym.errors import (
     MachineTimeoutError,
     MissingDependencyError,
     TemplateError,
-    WorkflowGymError,
 )
 from workflow_gym.images.build import BuiltImage, build_image
 from workflow_gym.images.recipe import Image, load_image
@@ -32,7 +30,9 @@ from workflow_gym.machines.qemu.accelerator import Accelerator, choose_accelerat
 from workflow_gym.machines.qemu.command import QEMU, Hardware, overlay_command, qemu_command
 from workflow_gym.machines.qemu.machine import MachineFiles, QemuMachine, copy_sparse
 from workflow_gym.machines.qemu.process import QemuProcess
+from workflow_gym.machines.qemu.qcow2 import backing_chain
 from workflow_gym.machines.qemu.run_folder import RunFolder
+from workflow_gym.machines.qemu.spares import SparePool, Started
 from workflow_gym.machines.qemu.template import Kind, QemuTemplate, TemplateStore
 from workflow_gym.machines.settle import SettleBounds, settle
 from workflow_gym.machines.ssh import SshShell
@@ -58,25 +58,6 @@ def qemu_version() -> str:
     return words[3]
 
 
-class Waiting(NamedTuple):
-    """A process that waits for device state, and its files."""
-
-    process: QemuProcess
-    files: MachineFiles
-
-    def discard(self) -> None:
-        """End the process and remove its files."""
-        self.process.close()
-        self.files.remove()
-
-
-class Spare(NamedTuple):
-    """A waiting process and the template that it is for."""
-
-    key: str
-    waiting: Waiting
-
-
 class QemuProvider(Provider):
     """Plain QEMU processes, no daemon. All machines die with this process."""
 
@@ -94,7 +75,7 @@ class QemuProvider(Provider):
         Args:
             cache: where images and templates lie; by default the user's cache folder.
             accelerator: KVM or TCG; by default what the host offers.
-            spares: how many processes wait for the next fork of the template that was forked last.
+            spares: how many processes stand ready for the next fork of each template that was forked lately.
 
         Raises:
             MissingDependencyError: QEMU is not installed.
@@ -106,10 +87,7 @@ class QemuProvider(Provider):
         self._run_folder = RunFolder(self._cache.machines)
         self._lock = threading.Lock()
         self._machines: set[QemuMachine] = set()
-        self._wanted_spares = spares
-        self._spares: list[Spare] = []
-        self._refill: threading.Thread | None = None
-        self._closed = False
+        self.spares = SparePool(self._start, spares)
 
     # Templates
 
@@ -137,6 +115,7 @@ class QemuProvider(Provider):
 
     def discard(self, template: Template) -> None:
         """Throw a template away; see `Provider.discard`."""
+        self.spares.forget(template)
         self.templates.discard(template)
 
     def _boot(self, image: Image, built: BuiltImage, key: str) -> QemuTemplate:
@@ -182,22 +161,14 @@ class QemuProvider(Provider):
         """Start a machine from a template; see `Provider.fork`."""
         if not isinstance(template, QemuTemplate):
             raise TypeError(f"{type(template).__name__} was not made by the qemu provider")
-        process, files = (None if branchable else self._take_spare(template)) or self._await_state(template, branchable)
-        try:
-            process.load_state(template.state)
-        except BaseException as error:
-            process.close()
-            files.remove()
-            if isinstance(error, TemplateError):
-                self.templates.discard(template)
-            raise
-        machine = self._adopt(process, files)
+        started = (None if branchable else self.spares.take(template)) or self._start(template, branchable)
+        machine = self._adopt(started.process, started.files)
         if not branchable:
-            self._order_spares(template)
+            self.spares.order(template)
         return machine
 
-    def _await_state(self, template: QemuTemplate, branchable: bool = False) -> Waiting:
-        """Start a process that waits for the template's device state."""
+    def _start(self, template: QemuTemplate, branchable: bool = False) -> Started:
+        """Start a process and load the template into it. Raises as `fork`."""
         folder = self._run_folder.new_machine()
         memory = folder / "memory" if branchable else template.memory
         files = MachineFiles(folder, folder / "disk.qcow2", memory, branchable, template.image, template.hardware)
@@ -205,23 +176,37 @@ class QemuProvider(Provider):
             shutil.copyfile(template.empty_overlay, files.disk)
             if branchable:
                 copy_sparse(template.memory, memory)
-            return Waiting(self._launch(files, incoming=True), files)
+            process = self._launch(files, incoming=True)
+            try:
+                process.load_state(template.state)
+            except BaseException:
+                process.close()
+                raise
+        except (TemplateError, FileNotFoundError) as error:
+            files.remove()
+            self.discard(template)
+            raise TemplateError(f"the template {template.key} is damaged: {error}") from error
         except OSError as error:
             files.remove()
-            if isinstance(error, FileNotFoundError):
-                self.templates.discard(template)
-                raise TemplateError(f"the template {template.key} is damaged: {error}") from error
             raise HostError(f"cannot fork {template.key}: {error}") from error
+        except MachineDiedError as error:
+            files.remove()
+            if template.folder.exists():
+                raise
+            raise TemplateError(f"the template {template.key} went away meanwhile: {error}") from error
         except BaseException:
             files.remove()
             raise
+        return Started(process, files)
 
     def _launch(self, files: MachineFiles, *, incoming: bool) -> QemuProcess:
+        layers = len(backing_chain(files.disk))
         return QemuProcess(
             lambda monitor_fd: qemu_command(
                 files.hardware,
                 self.accelerator,
                 disk=files.disk,
+                layers=layers,
                 kernel=files.image.kernel,
                 initrd=files.image.initrd,
                 memory=files.memory,
@@ -242,45 +227,6 @@ class QemuProvider(Provider):
     def _release(self, machine: QemuMachine) -> None:
         with self._lock:
             self._machines.discard(machine)
-
-    # Spares: processes that already wait for device state, so that a fork need not wait for QEMU's own start.
-
-    def _take_spare(self, template: QemuTemplate) -> Waiting | None:
-        with self._lock:
-            spare = next((spare for spare in self._spares if spare.key == template.key), None)
-            if spare:
-                self._spares.remove(spare)
-        return spare.waiting if spare and spare.waiting.process.alive else None
-
-    def _order_spares(self, template: QemuTemplate) -> None:
-        """Have the spares of this template made in the background, and those of other templates ended."""
-        with self._lock:
-            if self._closed or self._wanted_spares == 0 or (self._refill and self._refill.is_alive()):
-                return
-            self._refill = threading.Thread(target=self._make_spares, args=(template,), daemon=True)
-            self._refill.start()
-
-    def _make_spares(self, template: QemuTemplate) -> None:
-        while True:
-            with self._lock:
-                doomed = [spare for spare in self._spares if spare.key != template.key]
-                self._spares = [spare for spare in self._spares if spare.key == template.key]
-                enough = self._closed or len(self._spares) >= self._wanted_spares
-            for spare in doomed:
-                spare.waiting.discard()
-            if enough:
-                return
-            try:
-                waiting = self._await_state(template)
-            except WorkflowGymError as error:
-                _LOG.debug("no spare process: %s", error)  # The next fork meets the same trouble, and reports it.
-                return
-            with self._lock:
-                if not self._closed:
-                    self._spares.append(Spare(template.key, waiting))
-                    continue
-            waiting.discard()
-            return
 
     # Captures
 
@@ -319,16 +265,11 @@ class QemuProvider(Provider):
 
     def close(self) -> None:
         """Destroy every machine and spare that is left. May be called twice."""
+        self.spares.close()
         with self._lock:
-            self._closed = True
-            machines, spares, refill = list(self._machines), self._spares, self._refill
-            self._spares = []
-        for spare in spares:
-            spare.waiting.discard()
+            machines = list(self._machines)
         for machine in machines:
             machine.close()
-        if refill is not None and refill is not threading.current_thread():
-            refill.join()
         self._run_folder.close()
 
 

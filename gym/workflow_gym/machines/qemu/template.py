@@ -22,6 +22,7 @@ from workflow_gym.errors import HostError, InputError, TemplateError
 from workflow_gym.images.build import BuiltImage
 from workflow_gym.machines.base import Template
 from workflow_gym.machines.qemu.command import Hardware, overlay_command
+from workflow_gym.machines.qemu.qcow2 import virtual_size
 from workflow_gym.paths import CachePaths, write_atomically
 
 _LOG = logging.getLogger(__name__)
@@ -189,7 +190,7 @@ class TemplateStore:
             state = hashlib.sha256((work / "state").read_bytes()).hexdigest()
             # The overlay names its backing file by the final path, which does not exist yet: say "unsafe" (-u) so.
             command = overlay_command(work / "overlay.qcow2", folder / "disk.qcow2")
-            size = _virtual_size(work / "disk.qcow2")
+            size = virtual_size(work / "disk.qcow2")
             subprocess.run([*command[:2], "-u", *command[2:], str(size)], check=True, capture_output=True)
             manifest = TemplateManifest(
                 key=folder.name,
@@ -252,9 +253,3 @@ def _cache_bytes() -> int:
         return int(float(wanted) * (1 << 30))
     except (ValueError, OverflowError):
         raise InputError(f"WORKFLOW_GYM_CACHE_GB must be a number, not {wanted!r}") from None
-
-
-def _virtual_size(disk: Path) -> int:
-    with disk.open("rb") as file:
-        header = file.read(32)
-    return int.from_bytes(header[24:32], "big")
