@@ -249,11 +249,13 @@ class AccountIs(XhbChecker):
         names = ", ".join(account.name + (" (closed)" if account.closed else "") for account in ledger.accounts)
         found = ledger.account(self.name)
         found = None if found and found.closed else found
-        yield Criterion(name=self._exists, met=found is not None, expected=self.name, found=names, kind="complete")
+        yield Criterion(
+            name=self._exists, met=found is not None, expected=self.name, found=_short(names), kind="complete"
+        )
         for name in self._asked():
             expected = getattr(self, name)
             value = None if found is None else getattr(found, name)
-            text = "no such account" if found is None else _text(value)
+            text = "no such account" if found is None else _short(_text(value))
             yield Criterion(
                 name=self._has(name),
                 met=found is not None and value == expected,
@@ -545,7 +547,7 @@ def _compare[F: (Transaction, Schedule)](
                 name=title,
                 met=not problems,
                 expected=entry.summary(),
-                found="; ".join(problems) or _line(match) if match else "not found",
+                found=_short("; ".join(problems) or _line(match) if match else "not found"),
                 kind="accurate" if match else "complete",
             )
         )
@@ -615,7 +617,11 @@ def _year(budget: Sequence[Decimal]) -> str:
     return ", ".join(f"{month}: {_text(amount)}" for month, amount in enumerate(budget, 1) if amount)
 
 
+def _short(text: str, most: int = 300) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def _some(lines: Iterable[str], otherwise: str = "none", most: int = 3) -> str:
     every = list(lines)
     more = f" and {len(every) - most} more" if len(every) > most else ""
-    return " | ".join(line[:300] for line in every[:most]) + more if every else otherwise
+    return " | ".join(map(_short, every[:most])) + more if every else otherwise

@@ -349,6 +349,13 @@ def test_earlier_transactions_must_still_be_there(judge: Judge) -> None:
     ]
 
 
+def test_long_names_are_told_in_short(judge: Judge) -> None:
+    book = changed('name="Employer"', f'name="{"E" * 100_000}"').replace('name="Checking"', f'name="{"C" * 100_000}"')
+    book = changed('account="1" paymode="6"', 'account="2" paymode="6"', book)
+    for checker, fields in CHECKERS:
+        assert all(len(criterion.found) < 3000 for criterion in judge(checker, book, **fields))
+
+
 def test_an_account_that_is_not_there_has_no_right_transactions(judge: Judge) -> None:
     assert not any(criterion.met for criterion in judge(TransactionsAre, account="Till", transactions=WANTED))
 

@@ -62,21 +62,25 @@ def settle(
     Raises:
         MachineError: the machine broke meanwhile.
     """
-    start = time.monotonic()
+    start = looked = time.monotonic()
     frame, meter = machine.screenshot(), _Meter(machine, bounds.idle_share)
-    quiet_since = start
+    quiet = 0.0
     while True:
         # Look again when the quiet time would be over, or after a moment: whichever comes first.
-        time.sleep(max(0.001, min(_POLL, quiet_since + bounds.quiet - time.monotonic())))
+        time.sleep(max(0.001, min(_POLL, bounds.quiet - quiet)))
         latest = machine.screenshot()
         changed = changed_pixels(frame, latest)
         if changed and on_frame is not None:
             on_frame(latest)
         frame, now = latest, time.monotonic()
         if meter.is_busy() or changed > bounds.ignored_pixels:
-            quiet_since = now
+            quiet = 0.0
             meter.begin()
-        elif now - quiet_since >= bounds.quiet:
+        else:
+            # When the host holds us up too, one look must not stand for a long time that nobody saw.
+            quiet += min(now - looked, 2 * _POLL)
+        looked = now
+        if quiet >= bounds.quiet:
             return Settled(frame, True, now - start)
         if now - start >= bounds.maximum:
             return Settled(frame, False, now - start)
