@@ -96,7 +96,7 @@ class RulesAdded(XhbChecker):
                 name=wanted.title,
                 met=not problems,
                 expected="looks in the memo, in upper or lower case; fills in both where they are empty",
-                found="; ".join(problems) or "as expected",
+                found=_short("; ".join(problems) or "as expected"),
                 kind="complete" if nearest is None else "accurate",
             )
         yield Criterion(name=self._nothing_else, met=not rest, expected="none", found=_some(map(_rule, rest)))
@@ -203,7 +203,7 @@ class AccountBroughtUpToDate(XhbChecker):
                 name=self._entry_title(wanted),
                 met=found is not None,
                 expected=wanted.summary(),
-                found=_entry(found) if found else _nearest(wanted, rest),
+                found=_short(_entry(found) if found else _nearest(wanted, rest)),
             )
         yield Criterion(name=self._nothing_else, met=not rest, expected="none", found=_some(map(_entry, rest)))
 
@@ -267,4 +267,8 @@ def _entry(entry: Transaction) -> str:
 def _some(lines: Iterable[str], otherwise: str = "none", prefix: str = "", most: int = 3) -> str:
     every = list(lines)
     more = f" and {len(every) - most} more" if len(every) > most else ""
-    return prefix + " | ".join(line[:300] for line in every[:most]) + more if every else otherwise
+    return prefix + " | ".join(map(_short, every[:most])) + more if every else otherwise
+
+
+def _short(text: str, most: int = 300) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -269,6 +269,15 @@ def test_a_file_full_of_near_misses_is_judged_in_time(tmp_path: Path, checker: X
     assert time.monotonic() - start < 30
 
 
+def test_long_names_are_told_in_short(tmp_path: Path) -> None:
+    long = "X" * 100_000
+    entries = (OLD.replace("Parking", long), WRONG, FUEL, FUEL, CHARGES.replace("CHARGES", long))
+    rules = (RULE.replace('flags="6"', 'flags="7"'), OLD_RULE.replace("WATER", long))
+    content = ledger(*rules, *entries).decode().replace("Shell", long).encode()
+    for checker in (RULES, IMPORT):
+        assert all(len(criterion.found) < 1000 for criterion in criteria(tmp_path, checker, content))
+
+
 def test_requirements_and_criteria_have_the_same_names(tmp_path: Path) -> None:
     for checker in (RULES, IMPORT):
         found = criteria(tmp_path, checker, ledger(OLD_RULE, RULE, *DONE))

@@ -29,7 +29,7 @@ from workflow_gym.machines.events import (
 from workflow_gym.machines.qemu.command import Hardware
 from workflow_gym.machines.qemu.process import QemuProcess
 from workflow_gym.machines.qemu.template import QemuTemplate
-from workflow_gym.machines.ssh import SshShell
+from workflow_gym.machines.ssh import DESKTOP_USER, SshShell
 from workflow_gym.machines.typist import Typist
 
 _BUTTON_NAMES: dict[Button, str] = {
@@ -117,6 +117,8 @@ class QemuMachine(Machine):
             for kind, group in itertools.groupby(events, key=_way):
                 if kind == "time":
                     time.sleep(sum(event.seconds for event in group if isinstance(event, Elapsed)))
+                elif kind == "sideways":
+                    self._wheel_sideways([event for event in group if isinstance(event, WheelTurned)])
                 elif kind == "text":
                     self._typist.type("".join(event.text for event in group if isinstance(event, TextEntered)))
                 else:
@@ -135,11 +137,17 @@ class QemuMachine(Machine):
             case ButtonChanged(button, down):
                 return [_button(_BUTTON_NAMES[button], down)]
             case WheelTurned(dx, dy):
-                name = {(0, -1): "wheel-up", (0, 1): "wheel-down", (-1, 0): "wheel-left", (1, 0): "wheel-right"}[dx, dy]
+                assert dx == 0
+                name = "wheel-up" if dy < 0 else "wheel-down"
                 return [_button(name, True), _button(name, False)]
             case KeyChanged(key, down):
                 return [{"type": "key", "data": {"key": {"type": "qcode", "data": key}, "down": down}}]
         raise TypeError(f"{event!r} is no input event")
+
+    def _wheel_sideways(self, events: list[WheelTurned]) -> None:
+        # QEMU's tablet has one wheel only; X takes the buttons 6 and 7 for the other.
+        for event in events:
+            self.shell.run(["xdotool", "click", "6" if event.dx < 0 else "7"], user=DESKTOP_USER)
 
     def busy_seconds(self) -> float:
         """Return the CPU seconds of the guest's processors."""
@@ -208,9 +216,11 @@ class QemuMachine(Machine):
         self._on_close(self)
 
 
-def _way(event: InputEvent) -> Literal["time", "text", "input"]:
+def _way(event: InputEvent) -> Literal["time", "text", "sideways", "input"]:
     if isinstance(event, Elapsed):
         return "time"
+    if isinstance(event, WheelTurned) and event.dx:
+        return "sideways"
     return "text" if isinstance(event, TextEntered) else "input"
 
 
