@@ -102,6 +102,13 @@ class Machine(ABC):
         """
         return 0.0
 
+    def disk_operations(self) -> int:
+        """Return how many reads and writes of its disk the guest has made so far; 0 where it is unknown.
+
+        A guest that waits for its disk uses no processor, and would look idle without this.
+        """
+        return 0
+
     @abstractmethod
     def pause(self) -> None:
         """Stop the guest; its time stands still. Does nothing when paused. Raises `MachineError`."""

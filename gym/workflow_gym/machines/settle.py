@@ -1,4 +1,4 @@
-"""Waits until a machine has settled: the screen is still *and* the guest's processors are idle.
+"""Waits until a machine has settled: the screen is still *and* the guest's processors and disk are idle.
 
 A still screen alone is not enough: an application that is still computing its next window looks just like one that
 waits for the user. Small changes that cost the guest nothing (a blinking caret, a clock) do not count.
@@ -22,7 +22,7 @@ class SettleBounds:
 
     quiet: float = 0.25
     """Seconds for which the screen must be still and the processors idle."""
-    maximum: float = 10.0
+    maximum: float = 30.0
     """Seconds after which waiting ends all the same."""
     idle_share: float = 0.25
     """Processors count as idle below this share of one core."""
@@ -87,7 +87,7 @@ def settle(
 
 
 class _Meter:
-    """Tells whether a machine's processors are busy, since it began and just now."""
+    """Tells whether a machine's processors or its disk are busy, since it began and just now."""
 
     def __init__(self, machine: Machine, idle_share: float) -> None:
         self._machine = machine
@@ -104,6 +104,8 @@ class _Meter:
         average = latest - self._start
         burst = latest - self._before
         self._before = latest
+        if burst.operations:
+            return True
         if average.seconds >= _BUSY_WINDOW and average.exceeds(self._idle_share):
             return True
         return burst.seconds >= _POLL / 2 and burst.exceeds(2 * self._idle_share)
@@ -113,13 +115,15 @@ class _Load(NamedTuple):
     seconds: float
     busy: float
     waiting: float
+    operations: int
 
     @classmethod
     def of(cls, machine: Machine) -> _Load:
-        return cls(time.monotonic(), machine.busy_seconds(), machine.waiting_seconds())
+        return cls(time.monotonic(), machine.busy_seconds(), machine.waiting_seconds(), machine.disk_operations())
 
     def __sub__(self, other: _Load) -> _Load:
-        return _Load(self.seconds - other.seconds, self.busy - other.busy, self.waiting - other.waiting)
+        seconds, busy, waiting, operations = other
+        return _Load(self.seconds - seconds, self.busy - busy, self.waiting - waiting, self.operations - operations)
 
     def exceeds(self, share: float) -> bool:
         """Whether the processors were busier than `share`, or wanted to be and the host had no time for them.

@@ -157,6 +157,11 @@ class QemuMachine(Machine):
         """Return for how long the guest's processors waited for the host's."""
         return self.process.waiting_seconds()
 
+    def disk_operations(self) -> int:
+        """Return how many reads and writes of its disk the guest has made."""
+        with self.process.explained():
+            return self.process.disk_operations()
+
     def pause(self) -> None:
         """Stop the guest."""
         if not self.paused:

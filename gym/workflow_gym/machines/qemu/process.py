@@ -201,6 +201,11 @@ class QemuProcess:
         """Return for how long these threads waited for a processor of the host. Raises `MachineDiedError`."""
         return sum(waited for _, waited in self._scheduled())
 
+    def disk_operations(self) -> int:
+        """Return how many reads and writes of its disks the guest has made so far."""
+        statistics = [device["stats"] for device in self.qmp.execute("query-blockstats")]
+        return sum(int(disk["rd_operations"]) + int(disk["wr_operations"]) for disk in statistics)
+
     def catch_up(self, maximum: float = 30.0) -> None:
         """Wait until the running guest has a processor to spare and none that the host holds up.
 
