@@ -27,7 +27,7 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.vm
-@pytest.mark.timeout(1500)
+@pytest.mark.timeout(2400)
 @pytest.mark.parametrize("code", [code for _, code in blocks("python")], ids=[name for name, _ in blocks("python")])
 def test_python_blocks_run(code: str, tmp_path: Path) -> None:
     script = tmp_path / "snippet.py"

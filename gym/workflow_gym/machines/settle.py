@@ -22,7 +22,7 @@ class SettleBounds:
 
     quiet: float = 0.25
     """Seconds for which the screen must be still and the processors idle."""
-    maximum: float = 30.0
+    maximum: float = 10.0
     """Seconds after which waiting ends all the same."""
     idle_share: float = 0.25
     """Processors count as idle below this share of one core."""
